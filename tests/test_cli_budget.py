@@ -45,7 +45,9 @@ def test_a_table_with_area_and_words(capsys: pytest.CaptureFixture[str]) -> None
         "40          0.4444  0.3333",
         "90          0.7778  0.8889",
     ]
-    assert "mine is better below 65 characters, priced above; from 40 to 90 that may be" in done.out
+    assert (
+        "mine is better below 65 characters, priced above; from 40 to 90 the difference" in done.out
+    )
 
 
 def test_rows_are_those_of_evaluate(capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +77,7 @@ def test_pictures(capsys: pytest.CaptureFixture[str]) -> None:
     done = call(capsys, "budget", "run", "priced.jsonl", "-j", "qrels", "-o", "budget.svg")
     assert done.code == 0
     assert "<svg" in Path("budget.svg").read_text()
-    assert "area: mean height of a curve" in done.err
+    assert "mine is best at every budget" in done.err
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_two_tables(capsys: pytest.CaptureFixture[str]) -> None:
         "table", "--at", "60",
     )  # fmt: skip
     assert done.code == 0
-    row = next(line for line in done.out.splitlines() if line.startswith("chunks"))
+    row = next(line for line in done.out.splitlines() if line.startswith("chunks  "))
     assert row.split()[:5] == ["chunks", "3", "50", "1.0000", "1.0000"]
     assert "windows 50/25" in done.out
     assert "charR@60" in done.out
@@ -141,7 +143,7 @@ def test_figures_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "chunks\ttoy\tbest_P\t1.0" in rows
     assert "chunks\tall\tbest_P\t1.0" in rows
     content = json.loads(call(capsys, *common, "-f", "json").out)
-    assert content["chunks"]["means"]["best_P"] == 1.0
+    assert content["divisions"][0]["means"]["best_P"] == 1.0
 
 
 def test_pages(capsys: pytest.CaptureFixture[str]) -> None:

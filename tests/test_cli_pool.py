@@ -122,10 +122,10 @@ def test_a_strategy_that_learns_warns_without_judgements(
 
 def test_statistics_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     out = pooled(capsys, "-o", "pool", "--stats", "-", "-f", "table", "-q").out
-    assert out.startswith("What the runs bring: the first 100 documents of each topic\n")
+    assert out.startswith("Contributions of the runs: the first 100 documents of each topic\n")
     lines = [line.split() for line in out.splitlines()]
     assert ["first", "2", "3", "0", "3", "2", "1.0000"] in lines
-    assert ["2", "second", "0.1667", "1.0000"] in lines  # 1 of 3 on topic 7, nothing of topic 8
+    assert ["second", "0.1667", "1.0000"] in lines  # 1 of 3 on topic 7, nothing of topic 8
     assert ["1", "3", "1.5"] in lines  # growth: a and d, c at depth 1
     assert ["7", "3", "0", "3"] in lines
 

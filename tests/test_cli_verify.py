@@ -44,7 +44,10 @@ def test_all_in_place(capsys: pytest.CaptureFixture[str]) -> None:
     outcome = verified(capsys, "--texts", "old")
     assert outcome.code == 0
     assert [row["kind"] for row in rows(outcome.out)] == ["exact", "no quote"]
-    assert outcome.err == ("warning: spans without a quote, of which only offsets are checked: 1\n")
+    assert outcome.err == (
+        "warning: spans without a quote, of which only offsets are checked: 1\n"
+        "All judged text is in its place: 2 spans; 1 without a quote.\n"
+    )
 
 
 def test_something_moved(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +80,7 @@ def test_repair_moves_and_then_all_is_well(capsys: pytest.CaptureFixture[str]) -
     mended = read_judgements("out.jsonl")
     assert (mended.start.tolist(), mended.bep.tolist()) == ([21, 0], [21, -1])
     again = call(capsys, "verify", "-j", "out.jsonl", "--texts", "new")
-    assert (again.code, again.err) == (0, "")
+    assert (again.code, again.err) == (0, "All judged text is in its place: 2 spans.\n")
 
 
 def test_repair_says_what_it_leaves(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

@@ -13,8 +13,6 @@ import campaigns
 import foveal
 from foveal.analysis.budgets import BudgetCurves, Leader
 from foveal.errors import InputError, UsageError
-from foveal.report.budgets import budget_grid, budget_sentences
-from foveal.report.graphs import budget_graph
 from shared_data import DATA
 
 CHUNKERS = DATA / "chunking_evaluation"
@@ -93,8 +91,10 @@ def test_runs_cross_on_straight_lines() -> None:
 def test_who_leads_stays_in_the_lead_where_another_is_as_good() -> None:
     curves = of_curves([0.2, 0.4, 0.5], [0.3, 0.4, 0.4], budgets=[100, 200, 300])
     assert curves.leaders == (Leader("b", 100, 200), Leader("a", 300, 300))
-    said = list(budget_sentences(curves))
-    assert said[1].startswith("b is better below 200 tokens, a above; from 100 to 300 that may be")
+    summary = curves.summary()
+    assert summary.startswith(
+        "b is better below 200 tokens, a above; from 100 to 300 the difference"
+    )
 
 
 def test_where_nobody_has_found_anything_nobody_leads_by_name() -> None:
@@ -114,24 +114,23 @@ def test_a_crossing_that_few_topics_support_is_not_sure() -> None:
     (crossing,) = curves.crossings("a", "b")
     assert (crossing.low, crossing.high) == (None, None)
     assert crossing == curves.crossings("a", "b")[0]  # the same topics are drawn each time
-    (said,) = list(budget_sentences(curves))[1:]
-    assert "at any budget that may be chance" in said
+    assert "at any budget the difference may be chance" in curves.summary()
 
 
 def test_one_run_or_one_leader_is_said_so() -> None:
-    assert len(list(budget_sentences(of_curves([0.1, 0.2], budgets=[1, 2])))) == 1
+    assert of_curves([0.1, 0.2], budgets=[1, 2]).summary() == ""
     both = of_curves([0.1, 0.2], [0.0, 0.1], budgets=[1, 2])
-    assert list(budget_sentences(both))[1] == "a is best at every budget from 1 to 2 tokens."
+    assert both.summary() == "a is best at every budget from 1 to 2 tokens."
 
 
 def test_table_and_graph_say_the_same() -> None:
     curves = of_curves([0.2, 0.4, 0.6], [0.3, 0.4, 0.5], budgets=[100, 200, 300])
-    grid = budget_grid(curves)
+    (grid,) = curves.tables()
     assert grid.header == ("tokens", "a", "b")
     assert grid.rows[0] == ("100", "0.2000", "0.3000")
     assert grid.rows[-1] == ("area", "0.4000", "0.4000")
     assert {(0, 2), (2, 1)} <= grid.best
-    graph = budget_graph(curves)
+    (graph,) = curves.graphs()
     assert graph.x.text == "tokens read (per topic)"
     assert [line.y.tolist() for line in graph.lines[:2]] == curves.mean.tolist()
     assert graph.lines[2].x.tolist() == [200.0, 200.0]
@@ -146,8 +145,9 @@ def test_many_runs_are_rows() -> None:
         values=values,
         counted=np.ones((9, 2), dtype=bool),
     )
-    assert budget_grid(many).header == ("run", "1", "2", "area")
-    assert len(budget_grid(many).rows) == 9
+    (table,) = many.tables()
+    assert table.header == ("run", "1", "2", "area")
+    assert len(table.rows) == 9
 
 
 # -- what evaluate says ------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from foveal.errors import UsageError
 from foveal.measures import Measure, parse_measures
 from foveal.measures.alignment import TopicView
 from foveal.model import Judgements, Results, Run
-from foveal.report.comparisons import figure
-from foveal.report.tables import html
+from foveal.report.drawing import figure
+from foveal.report.write import render
 
 X = (0.42, 0.10, 0.55, 0.31, 0.70, 0.25)
 Y = (0.40, 0.12, 0.45, 0.22, 0.61, 0.25)
@@ -49,7 +49,7 @@ def random_results(runs: int, topics: int, seed: int = 0) -> Results:
 
 
 def only_row(found: Comparison) -> dict:
-    (row,) = found.pair_rows()
+    (row,) = found.rows()
     return row
 
 
@@ -73,13 +73,13 @@ def test_a_measure_that_nobody_registered_keeps_its_direction() -> None:
     for part in (scores, Results.joined([scores.of_runs(["half"]), scores.of_runs(["pure"])])):
         aligned = ScoreMatrix.from_results(part, "wasted")
         assert (aligned.runs, aligned.higher_is_better) == (("half", "pure"), False)
-    assert "<b>0.0000</b>" in html(scores, per_topic=False)
+    assert "<b>0.0000</b>" in render(scores, "html")
 
 
 def test_the_worked_example() -> None:
     """METRICS 21: t = 2.1654, p = .0826; sign 4:1, p = .375."""
     found = compare(results({"x": X, "y": Y}), tests=["t", "sign"])
-    t, sign = found.pair_rows()
+    t, sign = found.rows()
     assert t["p"] == pytest.approx(0.0826, abs=5e-5) == t["p_corrected"]
     assert t["effect"] * math.sqrt(6) == pytest.approx(2.1654, abs=5e-5)
     assert (sign["p"], sign["test"]) == (0.375, "sign")
@@ -174,7 +174,7 @@ def test_identical_runs_give_p_1_by_every_test() -> None:
     tests = ["t", "wilcoxon", "sign", "randomisation", "bootstrap"]
     for tails in (1, 2):
         found = compare(results({"x": X, "y": X}), tests=tests, tails=tails)
-        rows = list(found.pair_rows())
+        rows = list(found.rows())
         assert [row["p"] for row in rows] == [1.0] * 5
         assert {row["better"] for row in rows} == {None} == {row["topics_needed"] for row in rows}
         assert found.letters("AP") == {"x": "a", "y": "a"}
@@ -190,11 +190,11 @@ def test_significant_pairs_are_counted_one_tailed_and_uncorrected(runs: int) -> 
         worse, better = sorted((values[i], values[j]), key=np.mean)
         naive += stats.ttest_rel(better, worse, alternative="greater").pvalue < 0.05
     assert significant_pairs(scored, "AP") == (naive, runs * (runs - 1) // 2)
-    assert set(compare(scored).summary()["one_tailed"]) == {naive}
+    assert {row["one_tailed"] for row in compare(scored).summary_rows()} == {naive}
     two = significant_pairs(scored, "AP", tails=2)
     assert two.significant <= naive
     holm = significant_pairs(scored, "AP", tails=2, correction="holm")
-    assert holm.significant == compare(scored).summary()["significant"][0]
+    assert holm.significant == next(compare(scored).summary_rows())["significant"]
 
 
 @given(st.integers(2, 6), st.integers(2, 9), st.integers(0, 99))
@@ -210,7 +210,7 @@ def test_what_always_holds(runs: int, topics: int, seed: int) -> None:
     given_back = frame.filter(pl.col("difference") > 0)
     assert (given_back["better"] == given_back["run"]).all()
     letters = found.letters("AP")
-    for row in found.pair_rows():
+    for row in found.rows():
         if row["test"] == "t":
             assert bool(set(letters[row["run"]]) & set(letters[row["other"]])) != row["significant"]
 
@@ -222,7 +222,7 @@ def test_the_matrix_is_symmetric_and_holds_the_corrected_p() -> None:
     values = matrix.drop("").to_numpy()
     assert np.isnan(np.diag(values)).all()
     assert np.array_equal(values, values.T, equal_nan=True)
-    for row in found.pair_rows():
+    for row in found.rows():
         assert values[order.index(row["run"]), order.index(row["other"])] == row["p_corrected"]
 
 
@@ -279,7 +279,7 @@ def test_runs_are_scored_before_they_are_compared() -> None:
     ]
     found = compare(runs, truth, ["charP", "charR"], task=None, topics="judged")
     assert [pairs.measure for pairs in found.measures] == ["charP", "charR"]
-    row = next(found.pair_rows())
+    row = next(found.rows())
     assert (row["difference"], row["p"], row["wins"]) == (0.75, 0.0, 3)
     assert "runs" in found.meta["scores"]["topics"]
     assert repr(found) == "<Comparison: 2 runs, 1 pairs, 2 measures>"
@@ -506,14 +506,14 @@ def test_a_figure_has_a_panel_for_each_measure_and_a_point_for_each_run() -> Non
     pytest.importorskip("matplotlib")
     up = [value + 0.2 + t / 100 for t, value in enumerate(X)]
     found = compare(several({"AP": {**PAIR, "up": up}, "T2Ieffort@3": {**PAIR, "up": up}}))
-    panels = figure(found).axes
+    panels = [axes for axes in figure(found.graphs()).axes if axes.get_title(loc="left")]
     assert [panel.get_title(loc="left") for panel in panels] == [
         "AP, 6 topics",
         "T2Ieffort@3, 6 topics, smaller is better",
     ]
     names = [[label.get_text() for label in panel.get_yticklabels()] for panel in panels]
-    assert names == [["up a", "x b", "y b"], ["y a", "x a", "up b"]]
-    points = panels[0].containers[0].lines[0]
-    assert points.get_xdata() == pytest.approx([np.mean(up), np.mean(X), np.mean(Y)])
-    baseline = figure(compare(results({"x": X, "up": up}), baseline="x"))
-    assert [label.get_text() for label in baseline.axes[0].get_yticklabels()] == ["up +*", "x"]
+    assert names == [["y b", "x b", "up a"], ["up b", "x a", "y a"]]
+    points = panels[0].get_lines()[-1]
+    assert points.get_xdata() == pytest.approx([np.mean(Y), np.mean(X), np.mean(up)])
+    (graph,) = compare(results({"x": X, "up": up}), baseline="x").graphs()
+    assert graph.y.names == ("x", "up +*")

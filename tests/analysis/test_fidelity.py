@@ -33,7 +33,6 @@ from foveal.evaluation import Options
 from foveal.formats import read_judgements
 from foveal.measures import Measure, OverlapRule, all_measures
 from foveal.model import Judgements, Results, Run
-from foveal.report.fidelity import curves_of, figure, ordering_grids
 from shared_data import DATA
 from xml_trees import index_of
 
@@ -310,7 +309,7 @@ def test_a_measure_is_not_blamed_for_documents_left_out(tmp_path: Path) -> None:
     outcome = next(o for o in left.outcomes if str(o.ordering) == "SSR >= SSTR")
     assert (outcome.losses, outcome.ordering.every, outcome.verdict) == (2, False, "reversed")
     assert (kept.passed, left.passed) == (True, True)
-    assert (kept.options["empty"], left.options["empty"]) == ("keep", "omit")
+    assert (kept.meta["options"]["empty"], left.meta["options"]["empty"]) == ("keep", "omit")
 
 
 def test_what_is_seen_and_what_is_not(collection: Collection) -> None:
@@ -378,7 +377,7 @@ def test_every_measure_gets_a_verdict_or_one_clear_sentence(
 def test_measures_of_elements_are_tried_with_elements(collection: Collection) -> None:
     found = fidelity(campaign(collection, 1, 6), collection.path, "MAep")
     assert found.simulation is not None
-    assert (found.simulation.empty, found.options["empty"]) == ("omit", "omit")
+    assert (found.simulation.empty, found.meta["options"]["empty"]) == ("omit", "omit")
     assert found.scores.runs == tuple(f"{p}{r}" for p in ELEMENTS for r in RANKINGS)
     assert all(run.xpath is not None and not run.xpath.has_nulls() for run in found.simulation.runs)
     loose = {(o.better, o.worse) for o in found.orderings if o.aspect == "parts" and not o.every}
@@ -405,7 +404,7 @@ def test_measures_of_text_and_of_elements_are_scored_with_their_own_runs(
             for run in alone.scores.runs:
                 assert both.scores[run, measure] == alone.scores[run, measure]
     assert np.isnan(both.scores["SR", "MAep"])
-    titles = [grid.title for grid in ordering_grids(both)]
+    titles = [table.title for table in both.tables(table="orderings")]
     assert titles == ["Expected orderings by MAep and nxCG@10", "Expected orderings by AgP"]
     scores = json.loads(both.to_json())["scores"]
     assert {"run": "SR", "measure": "MAep", "value": None} in scores
@@ -475,7 +474,7 @@ def test_the_limits_of_a_task_are_for_own_runs(collection: Collection) -> None:
     assert found.notes[0] == (
         "2010.RestrictedFocused: simulated runs are not held to the limits of the task"
     )
-    assert found.options["task"] == "2010.RestrictedFocused"
+    assert found.meta["options"]["task"] == "2010.RestrictedFocused"
 
 
 def test_what_a_measure_lacks_is_said_of_the_simulated_run() -> None:
@@ -688,18 +687,16 @@ def test_names_with_blanks_and_signs_without(
 def test_the_figure_has_a_curve_for_each_part_set(collection: Collection) -> None:
     truth = campaign(collection, 6, 5)
     found = fidelity(truth, collection.path, ["igP@curve", "AgP"])
-    drawn = figure(found)
-    lines = drawn.axes[0].get_lines()
-    assert [line.get_label() for line in lines] == [f"{part}R" for part in PARTS]
-    assert lines[0].get_ydata().tolist() == [1.0] * 11
-    curve = curves_of(found)["SLDR"]
-    assert [at for at, _ in curve] == pytest.approx([i / 10 for i in range(11)])
-    assert curve[5][1] == found.scores["SLDR", found.scores.measures[5]]
-    assert lines[2].get_ydata().tolist() == [value for _, value in curve]
+    (graph,) = found.graphs()
+    assert [line.name for line in graph.lines] == [f"{part}R" for part in PARTS]
+    assert graph.lines[0].y.tolist() == [1.0] * 11
+    curve = next(line for line in graph.lines if line.name == "SLDR")
+    assert curve.x.tolist() == pytest.approx([i / 10 for i in range(11)])
+    assert curve.y[5] == found.scores["SLDR", found.scores.measures[5]]
     with pytest.raises(UsageError, match="igP has no curve in this trial; put igP@curve among"):
-        figure(fidelity(truth, collection.path, "AgP"))
-    with pytest.raises(UsageError, match="'RX' is no ranking"):
-        figure(found, ranking="RX")
+        fidelity(truth, collection.path, "AgP").graphs()
+    with pytest.raises(UsageError, match="unknown ranking 'RX'"):
+        found.graphs(ranking="RX")
 
 
 def test_the_same_bytes_again(collection: Collection) -> None:

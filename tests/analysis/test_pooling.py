@@ -23,7 +23,6 @@ from foveal.analysis.pool_strategies import (
 from foveal.analysis.pooling import DEPTH, OTHERS, Pooling, pool
 from foveal.files.source import Source
 from foveal.formats.pool_files import pool_lines
-from foveal.report.pools import growth_figure, pool_grids
 from inputs import refusal
 from shared_data import INEX, needs_inex
 from xml_trees import index_of
@@ -411,7 +410,7 @@ def test_a_budget_for_one_topic_leaves_the_others_as_they_were() -> None:
     assert (found.depth, found.deeper) == (DEPTH, ("t",))
     header = found.pool.header
     assert (header["depth"], header["topic_depths"]) == (DEPTH, {"t": None})
-    (title, *_) = [grid.title for grid in pool_grids(found.statistics)]
+    (title, *_) = [table.title for table in found.statistics.tables()]
     assert title.endswith("the first 100 documents of each topic; all of topic t")
     # Where every topic has a budget, or one depth is given, there is but one depth.
     assert pool(run, strategy="hedge", budget={"t": 9, "u": 9}).depth is None
@@ -573,14 +572,16 @@ def test_runs_without_a_common_topic_have_no_overlap_to_speak_of() -> None:
 def test_the_growth_of_a_pool_as_a_figure() -> None:
     runs = [run_of("r", t="a b c d"), run_of("s", t="a e")]
     found = pool(runs, judgements=judged(t="a:0-5 e"), include_judged=True).statistics
-    axis = growth_figure(found).axes[0]
-    lines = {line.get_label(): line.get_xydata().tolist() for line in axis.get_lines()}
-    assert lines == {
-        "documents": [[1, 1], [2, 3], [3, 4], [4, 5]],
-        "known relevant": [[1, 1], [2, 1], [3, 1], [4, 1]],
+    (graph,) = found.graphs()
+    lines = {
+        line.name: [*zip(line.x.tolist(), line.y.tolist(), strict=True)] for line in graph.lines
     }
-    (line,) = growth_figure(pool(runs).statistics).axes[0].get_lines()
-    assert line.get_label() == "documents"
+    assert lines == {
+        "documents": [(1, 1), (2, 3), (3, 4), (4, 5)],
+        "known relevant": [(1, 1), (2, 1), (3, 1), (4, 1)],
+    }
+    (graph,) = pool(runs).statistics.graphs()
+    assert [line.name for line in graph.lines] == ["documents"]
 
 
 def test_the_same_input_gives_the_same_bytes() -> None:

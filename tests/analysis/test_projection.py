@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.analysis.projection import LEVELS, project
+from foveal.analysis.projection import LEVELS, Projections, project
 from foveal.analysis.segmentation import Segmentation, read_pages, read_segmentation
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
@@ -340,14 +340,8 @@ def test_overlapping_units_are_scheduled() -> None:
     assert row["best_F"] == pytest.approx(2 * 40 / (42 + 40))
 
 
-def test_statistics_are_json(tmp_path: Path) -> None:
-    from foveal.report.projection import gains_text, projection_json, units_text
-
+def test_statistics_are_json() -> None:
     found = project(TRUTH, HALVES, budgets=[10])
-    content = json.loads(projection_json([found]))
-    assert content["halves"]["units"] == 3
-    assert content["halves"]["means"] == found.means
-    (tmp_path / "units.jsonl").write_text(units_text(found))
-    again = read_segmentation(tmp_path / "units.jsonl")
-    assert again.to_frame().equals(HALVES.to_frame())
-    assert gains_text(found).splitlines()[1] == "1\tA:0-20\t20\t10\t0.5"
+    (content,) = json.loads(Projections((found,)).to_json())["divisions"]
+    assert (content["division"], content["units"]) == ("halves", 3)
+    assert content["means"] == found.means

@@ -173,16 +173,16 @@ def test_halves_of_topics_agree_when_every_topic_says_the_same() -> None:
     values = np.repeat(np.arange(6.0)[:, None, None], len(TOPICS), axis=1)
     results = random_results(("AP",))
     sure = Results(RUNS, TOPICS, ("AP",), values, results.counted, values.mean(axis=1))
-    (row,) = correlate(sure, by="topics", samples=50).summary.iter_rows(named=True)
+    (row,) = correlate(sure, by="topics", samples=50).means.iter_rows(named=True)
     assert (row["value"], row["low"], row["high"], row["count"]) == (1, 1, 1, 50)
 
 
 def test_the_same_seed_gives_the_same_numbers_whatever_else_is_asked() -> None:
     results = random_results(("AP", "AiP"))
-    both = correlate(results, by="topics", samples=40, seed=7).summary
-    alone = correlate(results.only(["AiP"]), by="topics", samples=40, seed=7).summary
+    both = correlate(results, by="topics", samples=40, seed=7).means
+    alone = correlate(results.only(["AiP"]), by="topics", samples=40, seed=7).means
     assert both.filter(pl.col("row") == "AiP").equals(alone)
-    other = correlate(results, by="topics", samples=40, seed=8).summary
+    other = correlate(results, by="topics", samples=40, seed=8).means
     assert not both.equals(other)
 
 
@@ -221,7 +221,7 @@ def test_a_ranking_of_ties_is_not_counted() -> None:
     found = correlate(
         {"x": given({"AP": [1, 2], "AiP": [3, 3]}), "y": given({"AP": [1, 2], "AiP": [1, 2]})}
     )
-    (row,) = found.summary.iter_rows(named=True)
+    (row,) = found.means.iter_rows(named=True)
     assert (row["value"], row["count"], row["undefined"]) == (1, 1, 1)
     alone = correlate(given({"AP": [1, 2], "AiP": [3, 3]}))
     assert math.isnan(alone.values("tau_b")[0, 1])
@@ -460,7 +460,7 @@ def test_means_of_measures_are_ranked_by_their_own_value_and_never_by_topics() -
 def test_halves_have_a_row_for_each_quantisation() -> None:
     labels = ("MAep(quant=gen5)", "MAep(quant=strict5)")
     found = correlate(random_results(labels), by="topics", samples=5)
-    assert found.summary.select("row", "count").rows() == [(label, 5) for label in labels]
+    assert found.means.select("row", "count").rows() == [(label, 5) for label in labels]
 
 
 def test_a_set_of_one_topic_may_be_a_text() -> None:

@@ -260,7 +260,9 @@ def test_fail_if_worse_than_a_run(folder: Path, capsys: pytest.CaptureFixture[st
     base = ("compare", "worse.run", "-j", "qrels", "-m", "charR", "--baseline", "old.run")
     failed = call(capsys, *base, "--fail-if-worse", "charR")
     assert failed.code == 1
-    assert failed.err.startswith("failed: new: charR 0.7188 is significantly worse than old's 0.81")
+    summary, verdict = failed.err.splitlines()
+    assert summary.startswith("old leads new by 0.0938 charR; the lead is significant")
+    assert verdict.startswith("failed: new: charR 0.7188 is significantly worse than old's 0.81")
     assert "95 % interval" in failed.err
     assert "corrected p" in failed.err
     assert failed.out.startswith("measure\trun\tother")
@@ -278,7 +280,7 @@ def test_fail_if_worse_than_saved_results(folder: Path, capsys: pytest.CaptureFi
     base = ("compare", "worse.run", "-j", "qrels", *measures, "--baseline", "main.json")
     failed = call(capsys, *base, "--fail-if-worse", "all=0.01")
     assert failed.code == 1
-    assert len(failed.err.splitlines()) == 2
+    assert len(failed.err.splitlines()) == 4
     assert "worse than new (baseline)'s 0.8125" in failed.err
     call(capsys, "evaluate", "mixed.run", "-j", "qrels", *measures, "-f", "json", "-o", "now.json")
     saved = ("compare", "now.json", "--baseline", "main.json", "--fail-if-worse", "charR")

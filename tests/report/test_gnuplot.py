@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from foveal.model.graphs import Axis, Graph, Line
 from foveal.report.drawing import PALETTE
 from foveal.report.gnuplot import gnuplot
-from foveal.report.graphs import Axis, Graph, Line
 
 PROGRAM = shutil.which("gnuplot")
 needs_gnuplot = pytest.mark.skipif(PROGRAM is None, reason="gnuplot is not installed")

@@ -23,13 +23,11 @@ from foveal.formats import read_judgements
 from foveal.measures import Measure, find_measure, parse_measure
 from foveal.measures.toy import PLACES, judgements, parse_run
 from foveal.model import UNKNOWN, Judgements, Results, Run
+from foveal.model.graphs import Axis, Graph, Line
 from foveal.report.drawing import DASHES, MARKERS, PALETTE, figure, form_of, picture
 from foveal.report.gnuplot import gnuplot
 from foveal.report.graphs import (
     GRAPHS,
-    Axis,
-    Graph,
-    Line,
     find_graph,
     gain_graph,
     gain_measures,

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from foveal.report.tables import grid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,6 @@ from foveal.errors import InputError
 from foveal.model import Judgements, Results, Run
 from foveal.report.page import LARGEST, report_page
 from foveal.report.page.data import answer, document_views, scaled
-from foveal.report.tables import grid
 
 ROOT = Path(__file__).resolve().parents[2]
 CAMPAIGN = ROOT / "examples" / "crossings"

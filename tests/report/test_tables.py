@@ -14,15 +14,21 @@ from hypothesis import strategies as st
 from command import call
 from foveal.analysis import compare, correlate
 from foveal.analysis.comparison import Comparison
+from foveal.analysis.score_tables import tabulate_scores
 from foveal.model import Results
-from foveal.report import comparisons, tables
-from foveal.report.correlations import correlation_grids
-from foveal.report.escaping import label, latex_text, one_line
-from foveal.report.grids import GRID_FORMATS, Grid, html, latex, markdown, plain
+from foveal.model.tables import Table, escape_latex, format_tables, to_html, to_one_line
 
 SPECIAL = "a_%&#\\~^{}$<>|\"`'-*[]+!?,=. 1"
 NAMES = st.text(alphabet=SPECIAL, max_size=12) | st.text(max_size=8)
 UGLY = ("a_b%c&d#e", r"\x~^{y}$z$", '[first] `q` "r"', "*star|<b>--''", "tab\tand\nline")
+
+
+def markdown(*tables: Table) -> str:
+    return format_tables(tables, "markdown")
+
+
+def latex(*tables: Table) -> str:
+    return format_tables(tables, "latex")
 
 
 # -- escaping ----------------------------------------------------------------------------------
@@ -58,7 +64,7 @@ def read_latex(text: str) -> str:
 @settings(max_examples=60)
 @given(NAMES)
 def test_latex_prints_any_name(name: str) -> None:
-    assert read_latex(latex_text(name)) == one_line(name)
+    assert read_latex(escape_latex(name)) == to_one_line(name)
 
 
 class Text(HTMLParser):
@@ -92,9 +98,9 @@ def rendered(text: str, program: str) -> Text:
 @settings(max_examples=50)
 @given(name=st.text(alphabet=SPECIAL, max_size=12))
 def test_markdown_shows_any_name(program: str, name: str) -> None:
-    table = Grid(("run", "AP"), ((f"x{name}x", "0.5"), ("b", "-0.25")), frozenset({(0, 1)}))
+    table = Table(("run", "AP"), ((f"x{name}x", "0.5"), ("b", "-0.25")), frozenset({(0, 1)}))
     page = rendered(markdown(replace(table, marks={(0, 1): "*", (1, 1): ""})), program)
-    assert page.cells[2].split() == f"x{one_line(name)}x".split()
+    assert page.cells[2].split() == f"x{to_one_line(name)}x".split()
     assert page.cells[3:] == ["0.5*", "b", "\N{MINUS SIGN}0.25"]
     assert [tag for tag in page.tags if tag in ("strong", "sup", "em", "code", "a", "del")] == [
         *("strong", "sup")
@@ -102,19 +108,20 @@ def test_markdown_shows_any_name(program: str, name: str) -> None:
 
 
 def test_notes_are_no_lists_and_no_headings() -> None:
-    table = Grid(("run", "AP"), (("a", "1"),), notes=("+ better, - worse, * real", "# of topics"))
+    table = Table(("run", "AP"), (("a", "1"),), notes=("+ better, - worse, * real", "# of topics"))
     assert markdown(table).endswith("\n\\+ better, - worse, \\* real\n\n\\# of topics\n")
 
 
 def test_labels_are_plain() -> None:
-    assert label(r"pairs nxCG(quant=gen)@10") == "pairs-nxCG-quant-gen-10"
-    assert label("{}\\") == ""
-    assert r"\label{tab:table}" in latex(Grid(("a",), (), title="%"))
+    table = Table(("a",), (), title="%")
+    assert r"\label{tab:table}" in latex(table)
+    named = replace(table, name="pairs nxCG(quant=gen)@10")
+    assert r"\label{tab:pairs-nxCG-quant-gen-10}" in latex(named)
 
 
 # -- grids -------------------------------------------------------------------------------------
 
-MARKED = Grid(
+MARKED = Table(
     ("run", "AP", "P@5"),
     (("x", "0.5", "-0.25"), ("y", "-", "12.5")),
     frozenset({(0, 1)}),
@@ -125,7 +132,7 @@ MARKED = Grid(
 
 
 def test_latex_has_a_caption_a_label_and_numbers_in_line() -> None:
-    assert latex(MARKED).splitlines() == [
+    assert latex(MARKED).splitlines()[2:] == [
         r"\begin{table}",
         r"\centering",
         r"\caption{A title. No stop here. None here either:}",
@@ -144,14 +151,14 @@ def test_latex_has_a_caption_a_label_and_numbers_in_line() -> None:
 
 def test_a_row_cannot_begin_with_what_latex_takes_for_an_option() -> None:
     rows = [
-        line for line in latex(Grid(("[a]",), (("*b",), ("[c]",)))).splitlines() if "{}" in line
+        line for line in latex(Table(("[a]",), (("*b",), ("[c]",)))).splitlines() if "{}" in line
     ]
     assert rows == [r"{}[a] \\", r"{}*b \\", r"{}[c] \\"]
 
 
 def test_a_long_table_goes_over_pages_and_repeats_its_head() -> None:
     rows = tuple((f"r{i}", "0.5") for i in range(60))
-    text = GRID_FORMATS["latex"]([Grid(("run", "AP"), rows, title="Long")])
+    text = format_tables([Table(("run", "AP"), rows, title="Long")], "latex")
     assert text.startswith("% \\usepackage{booktabs,longtable}\n")
     assert text.count(r"run & AP \\") == 2
     assert text.index(r"\endhead") < text.index(r"\endfoot") < text.index("r0 &")
@@ -159,36 +166,29 @@ def test_a_long_table_goes_over_pages_and_repeats_its_head() -> None:
 
 
 def test_every_table_has_a_label_of_its_own() -> None:
-    text = GRID_FORMATS["latex"]([MARKED, MARKED, replace(MARKED, name="other")])
+    text = format_tables([MARKED, MARKED, replace(MARKED, name="other")], "latex")
     assert re.findall(r"\\label\{(.*)\}", text) == ["tab:A-title", "tab:A-title-2", "tab:other"]
 
 
-def test_marks_in_plain_text_stand_behind_or_apart() -> None:
-    lines = plain(MARKED).splitlines()
+def test_marks_in_plain_text_follow_their_cells() -> None:
+    lines = format_tables([MARKED], "table").splitlines()
     assert lines[2:6] == [
         "run     AP    P@5",
         "---  -----  -----",
         "x    0.5ab  -0.25",
         "y      -b    12.5",
     ]
-    lines = plain(replace(MARKED, apart=True)).splitlines()
-    assert lines[2:6] == [
-        "run   AP        P@5",
-        "---  ---  --  -----",
-        "x    0.5  ab  -0.25",
-        "y      -   b   12.5",
-    ]
 
 
 def test_a_turned_table_keeps_its_marks() -> None:
-    turned = MARKED.transposed()
+    turned = MARKED.transpose()
     assert turned.header == ("measure", "x", "y")
     assert turned.marks == {(0, 1): "ab", (0, 2): "b"}
     assert turned.best == {(0, 1)}
 
 
 def test_html_raises_marks_and_escapes_them() -> None:
-    page = Text(html(replace(MARKED, marks={(0, 1): "<"})))
+    page = Text(to_html(replace(MARKED, marks={(0, 1): "<"})))
     assert page.cells[3:6] == ["x", "0.5<", "-0.25"]
     assert page.tags.count("sup") == 3  # room is kept in the head and the other row
 
@@ -220,7 +220,7 @@ def against() -> Comparison:
 
 
 def test_means_with_letters(letters: Comparison) -> None:
-    text = comparisons.latex(letters)
+    text = latex(*letters.tables(["means"]))
     assert r"x & 0.3883 & \textsuperscript{b} \\" in text
     assert r"z & \textbf{0.6133} & \textsuperscript{a} \\" in text
     assert (
@@ -228,25 +228,23 @@ def test_means_with_letters(letters: Comparison) -> None:
         "significantly: paired t-test, two-sided, Holm's correction over the pairs of a measure, "
         "alpha 0.05.}"
     ) in text
-    assert "| z | **0.6133**<sup>a</sup> |\n" in comparisons.markdown(letters)
+    assert "| z | **0.6133**<sup>a</sup> |\n" in markdown(*letters.tables(["means"]))
 
 
 def test_only_significant_differences_from_a_baseline_are_marked(against: Comparison) -> None:
-    text = comparisons.markdown(against)
+    text = markdown(*against.tables(["means"]))
     assert "| x\\_1 | 0.3883<sup>\N{MINUS SIGN}</sup> |\n" in text
     assert "| z | **0.6133** |\n" in text
     assert text.endswith(
-        "\nMarked + are runs significantly better than z, \N{MINUS SIGN} those significantly "
-        "worse: randomisation test, two-sided, Benjamini and Hochberg's correction over the pairs "
-        "of a measure, alpha 0.05.\n"
+        "\n\\+ significantly better than z, - significantly worse: randomisation test, two-sided, "
+        "Benjamini and Hochberg's correction over the pairs of a measure, alpha 0.05.\n"
     )
     near = compare(scores("x", "y", "z").of_runs(["x", "y"]), baseline="y")
-    assert "<sup>" not in comparisons.markdown(near)
+    assert "<sup>" not in markdown(*near.tables(["means"]))
 
 
-def test_a_paper_has_the_means_unless_it_asks_for_more(letters: Comparison) -> None:
-    assert comparisons.latex(letters).count(r"\begin{table}") == 1
-    text = comparisons.latex(letters, ("pairs", "matrix", "summary"))
+def test_each_table_can_be_asked_for(letters: Comparison) -> None:
+    text = latex(*letters.tables(("pairs", "matrix", "summary")))
     assert re.findall(r"\\label\{(.*)\}", text) == [
         *("tab:pairs-AP", "tab:matrix-AP", "tab:pairs-that-differ")
     ]
@@ -257,17 +255,17 @@ def test_a_paper_has_the_means_unless_it_asks_for_more(letters: Comparison) -> N
 @pytest.mark.parametrize("baseline", [None, UGLY[3]])
 def test_names_of_any_letters_break_no_row(baseline: str | None) -> None:
     found = compare(scores(*UGLY[2:]), baseline=baseline)
-    text = comparisons.latex(found)
+    text = latex(*found.tables(["means"]))
     rows = [line for line in text.splitlines() if line.endswith(r"\\")]
     names = [re.split(r"(?<!\\) & ", row)[0].removeprefix("{}") for row in rows]
-    assert names == ["run", *map(latex_text, UGLY[2:])]
+    assert names == ["run", *map(escape_latex, UGLY[2:])]
     assert [len(re.findall(r"(?<!\\)&", row)) for row in rows[1:]] == [2, 2, 2]
     assert "\t" not in text
 
 
 def test_the_title_counts_the_topics_of_means() -> None:
     def title(*rows: tuple[str, str, str, float | None]) -> str:
-        return tables.titled(Results.from_tidy(rows, {}), per_topic=False).title
+        return tabulate_scores(Results.from_tidy(rows, {}), titled=True).title
 
     one, two = ("a", "1", "AP", 0.5), ("a", "2", "AP", 0.5)
     assert title(one, two) == "Scores of one run, means over 2 topics"
@@ -282,10 +280,11 @@ def test_the_command_line_writes_the_same(
 ) -> None:
     saved = tmp_path / "saved.json"
     saved.write_text(scores("x", "y", "z").to_json())
-    for form, write in (("latex", comparisons.latex), ("markdown", comparisons.markdown)):
-        assert call(capsys, "compare", str(saved), "-f", form).out == write(letters)
+    for form in ("latex", "markdown"):
+        means = call(capsys, "compare", str(saved), "-f", form).out
+        assert means == format_tables(letters.tables(["means"]), form)
         shown = call(capsys, "compare", str(saved), "-f", form, "--show", "pairs").out
-        assert shown == write(letters, ["pairs"])
+        assert shown == format_tables(letters.tables(["pairs"]), form)
 
 
 def test_correlations_raise_their_marks() -> None:
@@ -295,11 +294,13 @@ def test_correlations_raise_their_marks() -> None:
         for factor, run in enumerate(order, 1)
         for t, value in enumerate(X)
     ]
-    (table,) = correlation_grids(correlate(Results.from_tidy(rows, {})))
+    (table,) = correlate(Results.from_tidy(rows, {})).tables()
     assert r"AiP & \textbf{1.000} & \textsuperscript{=} & & \\" in latex(table)
     assert "| P@5 | \N{MINUS SIGN}1.000<sup>!</sup> | \N{MINUS SIGN}1.000<sup>!</sup> |\n" in (
         markdown(table)
     )
     assert r"\label{tab:tau-b}" in latex(table)
-    (plain_table,) = correlation_grids(correlate(Results.from_tidy(rows, {})), width=100)
-    assert plain(plain_table).splitlines()[4:6] == ["AiP       1.000=", "P@5      -1.000!  -1.000!"]
+    assert format_tables([table], "table").splitlines()[4:6] == [
+        "AiP       1.000=",
+        "P@5      -1.000!  -1.000!",
+    ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from foveal.analysis.comparison import Comparison, compare, significant_pairs
+from foveal.analysis.correlation_results import Correlations
 from foveal.analysis.fidelity import Fidelity, fidelity
 from foveal.analysis.pooling import Pooling, pool
-from foveal.analysis.rankings import Correlations, correlate
+from foveal.analysis.rankings import correlate
 from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.analysis.simulation import Ordering, Simulation, expected_orderings, simulate
 from foveal.analysis.stability import power_of, swaps_of

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,9 +28,12 @@ from foveal.analysis.agreement_coefficients import (
 )
 from foveal.collection import Collection
 from foveal.collection.placement import place_judgements
-from foveal.errors import InputError, UsageError, some
+from foveal.errors import InputError, UsageError, counted, some
 from foveal.formats import read_judgements
 from foveal.model import Judgements, Provenance
+from foveal.model.result_object import Result
+from foveal.model.run import ALL
+from foveal.model.tables import Table
 from foveal.spans import Ints
 
 __all__ = ["COUNTS", "FIGURES", "Agreement", "agreement"]
@@ -54,8 +56,33 @@ _MOST = 4
 """Number of grades of the longest scale, 0 to 3."""
 
 
+_TEXT = {
+    "topics": "topics",
+    "documents": "docs",
+    "alone": "alone",
+    "observed": "observed",
+    "kappa": "kappa",
+    "f1": "F1",
+    "jaccard": "Jaccard",
+    "alpha": "alpha",
+    "doc_observed": "doc obs.",
+    "doc_kappa": "doc kappa",
+}
+_TEXT_NOTES = (
+    "docs: judged by both (all: by two or more); alone: by one, of topics both judged.",
+    "observed, kappa, F1, Jaccard: of characters; alpha: Krippendorff's, of passages.",
+)
+_ENTRY = {
+    "bep_documents": "docs",
+    "bep_mean": "mean",
+    "bep_median": "median",
+    **{f"bep_{reach}": f"<={reach}" for reach in REACH},
+}
+_ELEMENTS = {"elements": "elements", "grade_kappa": "kappa"}
+
+
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class Agreement(Result):
     """The agreement of assessors, topic by topic and pair by pair.
 
     Parameters
@@ -71,8 +98,8 @@ class Agreement:
         For each row of means the number of topics behind each figure.
     notes : tuple of str
         Warnings, and reasons why figures are not defined.
-    sources : tuple of Provenance
-        The files read.
+    meta : mapping
+        Version, inputs and warnings.
     """
 
     assessors: tuple[str, ...]
@@ -80,7 +107,7 @@ class Agreement:
     frame: pl.DataFrame
     averaged: pl.DataFrame
     notes: tuple[str, ...] = ()
-    sources: tuple[Provenance, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Agreement: {len(self.assessors)} assessors, {len(self.topics)} topics>"
@@ -114,30 +141,90 @@ class Agreement:
         found = row[figure][0]
         return math.nan if found is None else float(found)
 
-    def rows(self, *, per_topic: bool = True) -> pl.DataFrame:
-        """Return the rows of the frame, optionally without those of single topics."""
-        return self.frame if per_topic else self.frame.filter(pl.col("over") != "topic")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON types; undefined figures are None."""
+    def parts(self) -> dict[str, Any]:
+        """Return all rows, and the numbers of topics behind the means."""
         return {
-            "meta": {
-                "version": __version__,
-                "inputs": [{"path": s.path, "sha256": s.sha256} for s in self.sources],
-                "warnings": list(self.notes),
-            },
-            "assessors": list(self.assessors),
-            "topics": list(self.topics),
-            "rows": [
-                {n: None if isinstance(v, float) and math.isnan(v) else v for n, v in row.items()}
-                for row in self.frame.iter_rows(named=True)
-            ],
+            "assessors": self.assessors,
+            "topics": self.topics,
+            "rows": self.frame.to_dicts(),
             "averaged": self.averaged.to_dicts(),
         }
 
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+    def _select(self, *, per_topic: bool) -> pl.DataFrame:
+        return self.frame if per_topic else self.frame.filter(pl.col("over") != "topic")
+
+    def rows(self, *, per_topic: bool = False) -> Iterator[dict[str, Any]]:
+        """Yield the two assessors, the topic, what the row is over, figure and value.
+
+        ``all`` is all topics or all assessors.
+        """
+        for row in self._select(per_topic=per_topic).iter_rows(named=True):
+            for name in (*COUNTS, *FIGURES):
+                yield {
+                    "first": row["first"] or ALL,
+                    "second": row["second"] or ALL,
+                    "topic": row["topic"] or ALL,
+                    "over": row["over"],
+                    "figure": name,
+                    "value": math.nan if row[name] is None else row[name],
+                }
+
+    def summary(self) -> str:
+        """Return the agreement of all assessors on highlighted text in a sentence."""
+        kappa, f1 = self.value("kappa"), self.value("f1")
+        if math.isnan(kappa):
+            return "The assessors have no text in common on which agreement is defined."
+        return (
+            f"{len(self.assessors)} assessors agree with kappa {kappa:.4f} and F1 {f1:.4f} on "
+            f"highlighted characters, over {counted(len(self.topics), 'topic')}."
+        )
+
+    def tables(self, *, per_topic: bool = False) -> list[Table]:
+        """Return tables of text and documents, of best entry points, and of grades."""
+        whole = self.frame.filter(self.frame["topic"].is_null())
+        title = f"Agreement of {len(self.assessors)} assessors on text and documents"
+        parts: list[tuple[Mapping[str, str], str, tuple[str, ...]]] = [(_TEXT, title, _TEXT_NOTES)]
+        if whole["bep_documents"].sum():
+            title = "Best entry points: characters apart, and the share of documents within"
+            parts.append((_ENTRY, title, ()))
+        if whole["elements"].sum():
+            parts.append((_ELEMENTS, "Grades of elements: kappa with linear weights", ()))
+        rows = self._select(per_topic=per_topic)
+        if len(self.averaged) == 2:  # one pair: its rows are those of all assessors
+            rows = rows.filter(rows["first"].is_not_null())
+        tables = []
+        for columns, title, notes in parts:
+            lines = []
+            for row in rows.iter_rows(named=True):
+                who = ALL if row["first"] is None else f"{row['first']} - {row['second']}"
+                where = row["over"] if row["topic"] is None else row["topic"]
+                lines.append((who, where, *(_format_figure(name, row[name]) for name in columns)))
+            header = ("assessors", "topic" if per_topic else "over", *columns.values())
+            missing = self._describe_missing_topics(columns)
+            tables.append(
+                Table(header, tuple(lines), labels=2, title=title, notes=(*notes, *missing))
+            )
+        return tables
+
+    def _describe_missing_topics(self, columns: Mapping[str, str]) -> Iterator[str]:
+        """Name the figures whose mean over all assessors lacks topics: those without a value."""
+        row, topics = self.averaged.row(-1, named=True), int(self.value("topics"))
+        fewer = [
+            f"{label} {row[name]} of {counted(topics, 'topic')}"
+            for name, label in columns.items()
+            if row.get(name, topics) < topics
+        ]
+        if fewer:
+            missing = "Topics without a value are not in the means of all assessors"
+            yield f"{missing}: {', '.join(fewer)}."
+
+
+def _format_figure(name: str, value: float | None) -> str:
+    if value is None or math.isnan(value):
+        return "-"
+    if name in COUNTS:
+        return str(value)
+    return f"{value:.1f}" if name in ("bep_mean", "bep_median") else f"{value:.4f}"
 
 
 def agreement(
@@ -187,14 +274,13 @@ def agreement(
         )  # without relevant documents, all relevant text is known
     compared = _SideBySide(given.united())
     frame, averaged = compared.tables()
-    return Agreement(
-        compared.assessors,
-        given.topics,
-        frame,
-        averaged,
-        (*given.notes, *compared.notes()),
-        given.sources,
-    )
+    notes = (*given.notes, *compared.notes())
+    meta = {
+        "version": __version__,
+        "inputs": [{"path": s.path, "sha256": s.sha256} for s in given.sources],
+        "warnings": list(notes),
+    }
+    return Agreement(compared.assessors, given.topics, frame, averaged, notes, meta)
 
 
 def _read(judgements: Given | Sequence[Given] | Mapping[str, Given]) -> Judgements:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from foveal._version import __version__
 from foveal.errors import InputError, UsageError, counted
 from foveal.formats.locate import Normalised, Place, closest_places, occurrences, similarity
 from foveal.model import UNKNOWN, Judgements
+from foveal.model.result_object import Result
+from foveal.model.tables import Table
 
 __all__ = [
     "AMBIGUOUS",
@@ -44,6 +46,7 @@ CONTEXT = 32
 """Characters before and after a span that are kept as its context."""
 _QUOTES = ("quote", "prefix", "suffix")
 _BY_CONTEXT = "chosen by its context"
+_MOST_PLACES = 4  # of a span in a table
 
 
 class Quote(NamedTuple):
@@ -197,7 +200,7 @@ class Quotations:
 
 
 @dataclass(frozen=True)
-class Anchors:
+class Anchors(Result):
     """The present state of every judged span.
 
     Attributes
@@ -214,6 +217,7 @@ class Anchors:
     documents: Mapping[str, TextState]
     quoted: Mapping[int, tuple[str, str, str]]
     """Quote, prefix and suffix for spans that have none, by their number."""
+    meta: Mapping[str, Any] = field(default_factory=lambda: {"version": __version__})
 
     @property
     def counts(self) -> dict[str, int]:
@@ -255,7 +259,6 @@ class Anchors:
                 "now_end": one[1],
                 "shift": self.shift(span),
                 "similarity": own.similarity,
-                "places": [list(place) for place in own.places],
                 "note": own.note,
             }
 
@@ -282,15 +285,76 @@ class Anchors:
                 "shifts": sorted(set(shifts)),
             }
 
-    def to_json(self) -> str:
-        """Return counts, documents and spans as JSON."""
-        whole = {
+    def parts(self) -> dict[str, Any]:
+        """Return counts, documents and spans, with all places of each span."""
+        spans = zip(self.rows(), self.found, strict=True)
+        return {
             "counts": self.counts,
             "sound": self.is_sound,
-            "documents": [*self.drift()],
-            "spans": [*self.rows()],
+            "documents": list(self.drift()),
+            "spans": [row | {"places": own.places} for row, own in spans],
         }
-        return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
+
+    def summary(self) -> str:
+        """Return how many spans still have their text."""
+        counts, number = self.counts, counted(len(self.found), "span")
+        if self.is_sound:
+            unchecked = f"; {self.unchecked} without a quote" if self.unchecked else ""
+            return f"All judged text is in its place: {number}{unchecked}."
+        found = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
+        return f"Not all judged text is in its place: of {number}, {found}."
+
+    def tables(self) -> list[Table]:
+        """Return how many spans are of each kind, changed documents, and spans not exact."""
+        counts = self.counts
+        spans = counted(self.unchecked, "span")
+        note = f"Only the offsets of {spans} could be checked: no quote (--quote adds quotes)."
+        tables = [
+            Table(
+                ("spans", *KINDS),
+                ((str(len(self.found)), *(str(counts[kind]) for kind in KINDS)),),
+                labels=0,
+                title="Gold spans and the text they quote",
+                notes=(note,) if self.unchecked else (),
+            )
+        ]
+        if drifted := tuple(self._list_changed_documents()):
+            columns = ("document", "length", "hash", "spans", *KINDS, "shift")
+            title = "Documents with spans that are not exact, or with another text than was indexed"
+            tables.append(Table(columns, drifted, title=title))
+        if rows := tuple(self._list_changed_spans()):
+            header = ("read at", "topic", "document", "span", "is", "now", "")
+            tables.append(Table(header, rows, labels=3, title="Spans that are not exact"))
+        return tables
+
+    def _list_changed_documents(self) -> Iterator[tuple[str, ...]]:
+        for row in self.drift():
+            shifts = row["shifts"]
+            beyond = row["spans"] - row[EXACT] - row[NO_QUOTE] + row["outside"]
+            if not beyond and row["as_indexed"] is not False and row["length"] is not None:
+                continue
+            ends = dict.fromkeys(f"{shift:+d}" for shift in (*shifts[:1], *shifts[-1:]))
+            length = "missing" if row["length"] is None else str(row["length"])
+            hashed = {None: "-", True: "same", False: "other"}[row["as_indexed"]]
+            kinds = (str(row[kind]) for kind in KINDS)
+            yield row["doc"], length, hashed, str(row["spans"]), *kinds, " to ".join(ends) or "-"
+
+    def _list_changed_spans(self) -> Iterator[tuple[str, ...]]:
+        for row, own in zip(self.rows(), self.found, strict=True):
+            if own.kind == EXACT or (own.kind == NO_QUOTE and own.places):
+                continue
+            now = ", ".join(f"[{a},{b})" for a, b in own.places[:_MOST_PLACES]) or "-"
+            now += ", ..." if len(own.places) > _MOST_PLACES else ""
+            like = [] if own.similarity is None else [f"similarity {own.similarity:.2f}"]
+            yield (
+                f"{row['file']}:{row['line']}",
+                row["topic"],
+                row["doc"],
+                f"[{row['start']},{row['end']})",
+                own.kind,
+                now,
+                "; ".join([*like, *([own.note] if own.note else [])]),
+            )
 
     # -- repair ----------------------------------------------------------------------------------
 

@@ -8,10 +8,9 @@ if it fails, the smallest campaign found that breaks it is shown.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 from typing import Any
@@ -20,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from foveal._version import __version__
 from foveal.analysis.axiom_campaigns import (
     LENGTHS,
     TREES,
@@ -30,8 +30,10 @@ from foveal.analysis.axiom_campaigns import (
     ListKind,
     show_list,
 )
-from foveal.errors import UsageError
+from foveal.errors import UsageError, counted, some
 from foveal.measures import Cutoff, Measure, all_measures, find_measure, parse_measures
+from foveal.model.result_object import Result
+from foveal.model.tables import Table
 
 __all__ = [
     "AXIOMS",
@@ -364,6 +366,16 @@ class AxiomOutcome(Enum):
     NOT_APPLICABLE = "does not apply"
 
 
+AXIOM_TABLES = ("verdicts", "counterexamples", "axioms")
+_MOST_NAMED = 6  # measures in a sentence
+_SIGNS = {
+    AxiomOutcome.HOLDS: "yes",
+    AxiomOutcome.FAILS: "NO",
+    AxiomOutcome.INTENDED: "(no)",
+    AxiomOutcome.NOT_APPLICABLE: "-",
+}
+
+
 @dataclass(frozen=True)
 class Counterexample:
     """A campaign that breaks an axiom: relevant text, list before and after, both scores."""
@@ -404,7 +416,7 @@ class AxiomVerdict:
 
 
 @dataclass(frozen=True, eq=False)
-class Axioms:
+class Axioms(Result):
     """The verdicts on some measures; made by `axioms`."""
 
     measures: tuple[str, ...]
@@ -413,6 +425,7 @@ class Axioms:
     seed: int
     unsound: Mapping[str, str]
     """Measure to its declared defect."""
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Axioms: {len(self.measures)} measures, {len(self.failed)} failures>"
@@ -459,19 +472,103 @@ class Axioms:
         types |= dict.fromkeys(("score", "changed_score"), pl.Float64)
         return pl.DataFrame(list(self.rows()), schema_overrides=types, infer_schema_length=None)
 
-    def to_json(self) -> str:
-        """Return axioms, settings and verdicts as JSON; undefined scores are null."""
-        content = {
-            "campaigns": self.campaigns,
-            "seed": self.seed,
+    def parts(self) -> dict[str, Any]:
+        """Return the axioms in words, declared defects and all verdicts."""
+        return {
             "axioms": {axiom.name: axiom.words for axiom in AXIOMS},
-            "unsound": dict(self.unsound),
-            "verdicts": [
-                {n: None if isinstance(v, float) and math.isnan(v) else v for n, v in row.items()}
-                for row in self.rows()
-            ],
+            "unsound": self.unsound,
+            "verdicts": list(self.rows()),
         }
-        return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+    def summary(self) -> str:
+        """Return which measures fail an axiom that they should satisfy."""
+        if not self.failed:
+            return (
+                f"No measure fails an axiom, except by design: {some(self.measures, _MOST_NAMED)}."
+            )
+        failed = list(dict.fromkeys(f"{v.measure} ({v.axiom})" for v in self.failed))
+        return f"Failed: {some(failed, _MOST_NAMED)}."
+
+    def tables(self, show: Sequence[str] = ()) -> list[Table]:
+        """Return the tables of `AXIOM_TABLES` that `show` names."""
+        for name in show:
+            if name not in AXIOM_TABLES:
+                raise UsageError(f"no table {name!r}; expected {' or '.join(AXIOM_TABLES)}")
+        broken = [verdict for verdict in self.verdicts if verdict.counterexample is not None]
+        show = show or ("verdicts", *(["counterexamples"] if broken else []))
+        tables = []
+        if "verdicts" in show:
+            tables.append(self._tabulate_verdicts())
+        if "counterexamples" in show:
+            tables.append(_tabulate_counterexamples(broken))
+        if "axioms" in show:
+            rows = tuple((axiom.name, axiom.title, axiom.words) for axiom in AXIOMS)
+            header = ("axiom", "in short", "definition")
+            tables.append(Table(header, rows, labels=3, title="The axioms", name="words"))
+        return tables
+
+    def _tabulate_verdicts(self) -> Table:
+        """Return measures by axioms, with the reasons below."""
+        rows = tuple(
+            (measure, *(_SIGNS[verdict.outcome] for verdict in self.of(measure)))
+            for measure in self.measures
+        )
+        tried = f"{counted(self.campaigns, 'campaign')} (seed {self.seed})"
+        signs = f"yes: no counterexample among {tried}; NO: fails; (no): fails by design"
+        notes = (
+            f"{signs}; -: does not apply.",
+            *self._list_reasons(AxiomOutcome.INTENDED),
+            *self._list_reasons(AxiomOutcome.NOT_APPLICABLE),
+            *(f"{measure} is marked unsound: {why}." for measure, why in self.unsound.items()),
+        )
+        return Table(
+            ("measure", *(axiom.name for axiom in AXIOMS)),
+            rows,
+            labels=len(AXIOMS) + 1,
+            title=f"Axioms: {counted(len(self.measures), 'measure')}",
+            notes=notes,
+            name="axioms",
+        )
+
+    def _list_reasons(self, outcome: AxiomOutcome) -> list[str]:
+        """Return each reason once, with its axioms and measures."""
+        alike: dict[str, list[AxiomVerdict]] = {}
+        for verdict in self.verdicts:
+            if verdict.outcome is outcome:
+                alike.setdefault(verdict.reason, []).append(verdict)
+        return [
+            f"{_SIGNS[outcome]} {', '.join(dict.fromkeys(v.axiom for v in verdicts))}: {reason} "
+            f"[{some(list(dict.fromkeys(v.measure for v in verdicts)), _MOST_NAMED)}]."
+            for reason, verdicts in alike.items()
+        ]
+
+
+def _tabulate_counterexamples(broken: Sequence[AxiomVerdict]) -> Table:
+    """Return the smallest campaign found for everything that fails."""
+    rows = []
+    for verdict in broken:
+        example = verdict.counterexample
+        assert example is not None  # the caller chose these
+        is_compared = example.before != example.after
+        rows.append(
+            (
+                verdict.measure,
+                verdict.axiom,
+                example.judged,
+                example.before if is_compared else "",
+                f"{example.score:.4f}" if is_compared else "",
+                example.after,
+                f"{example.changed:.4f}",
+            )
+        )
+    return Table(
+        ("measure", "axiom", "relevant", "list", "score", "becomes", "score"),
+        tuple(rows),
+        labels=4,
+        title="Smallest counterexamples found",
+        notes=("A:0-10 is the text of document A from offset 0 up to, and without, 10.",),
+        name="counterexamples",
+    )
 
 
 def axioms(
@@ -519,6 +616,7 @@ def axioms(
         campaigns,
         seed,
         {m.label: m.unsound for m in chosen if m.unsound},
+        {"version": __version__, "campaigns": campaigns, "seed": seed},
     )
 
 

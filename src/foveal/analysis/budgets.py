@@ -7,7 +7,7 @@ money. All budgets are computed in one pass over each run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -20,6 +20,7 @@ import polars as pl
 
 from foveal._version import __version__
 from foveal.adapters import runs_of
+from foveal.analysis.score_tables import tabulate_scores
 from foveal.analysis.significance import bootstrap_interval
 from foveal.errors import InputError, UsageError, some
 from foveal.evaluation.document_names import match_names, warn_about_names
@@ -33,7 +34,10 @@ from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Alignment
 from foveal.measures.characters import UNITS, Readings, best_precisions_within, readings
 from foveal.model import UNKNOWN, Judgements, Results, Run
+from foveal.model.graphs import Axis, Graph, Line
+from foveal.model.result_object import Result
 from foveal.model.run import distinguish_names
+from foveal.model.tables import Table
 from foveal.spans import Ints
 
 __all__ = ["GAIN", "BudgetCurves", "Crossing", "Leader", "budget_curves", "with_tokens"]
@@ -42,6 +46,7 @@ GAIN = "gain"
 """In place of a measure: the relevant characters found."""
 _MEASURES = ("charR", "charP", "charF", "iP")
 _STEPS = 20
+_MOST_COLUMNS = 6  # runs side by side in a table
 Floats = npt.NDArray[np.float64]
 Tokeniser = Callable[[str], "float | Sized"]
 
@@ -61,6 +66,21 @@ class Crossing(NamedTuple):
     low: float | None
     high: float | None
 
+    def describe(self, unit: str) -> str:
+        """Say in a sentence which run is better where."""
+        if self.low is None and self.high is None:
+            where = "at any budget"
+        elif self.low is None:
+            where = f"up to {self.high:.0f}"
+        elif self.high is None:
+            where = f"from {self.low:.0f} on"
+        else:
+            where = f"from {self.low:.0f} to {self.high:.0f}"
+        return (
+            f"{self.below} is better below {self.at:.0f} {unit}, {self.above} above; "
+            f"{where} the difference may be chance (95 % of resampled topics)."
+        )
+
 
 class Leader(NamedTuple):
     """A range of budgets at which one run has the best mean."""
@@ -71,7 +91,7 @@ class Leader(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class BudgetCurves:
+class BudgetCurves(Result):
     """Scores of runs on topics at budgets.
 
     Parameters
@@ -211,6 +231,83 @@ class BudgetCurves:
                 "value": self.mean.ravel(),
             }
         )
+
+    def rows(self, *, per_topic: bool = False) -> Iterator[dict[str, Any]]:
+        """Yield the scores as `foveal.evaluate` would return them."""
+        for row in self.to_results().rows(per_topic=per_topic):
+            yield dict(zip(("run", "topic", "measure", "value"), row, strict=True))
+
+    def to_json(self) -> str:
+        """Return the scores on all topics as saved results, which ``foveal plot`` draws."""
+        return self.to_results().to_json()
+
+    def summary(self) -> str:
+        """Return which run is best at which budgets, and where that may be chance."""
+        return "\n".join(self._describe_leaders())
+
+    def _describe_leaders(self) -> Iterator[str]:
+        first, last = self.budgets[[0, -1]].tolist()
+        if len(self.runs) == 1:
+            return
+        if len(self.leaders) == 1:
+            best = f"{self.leaders[0].run} is best at every budget"
+            yield f"{best} from {first} to {last} {self.unit}."
+            return
+        for one, other in pairwise(self.leaders):
+            own = [c for c in self.crossings(one.run, other.run) if one.last <= c.at <= other.first]
+            if own:
+                yield own[0].describe(self.unit)
+            else:  # equal at the budgets between
+                best = f"{one.run} is best up to {one.last} {self.unit}"
+                yield f"{best}, {other.run} from {other.first}."
+
+    def tables(self, *, per_topic: bool = False) -> list[Table]:
+        """Return a row per budget and a column per run; many runs are rows. Areas come last."""
+        if per_topic:
+            return [tabulate_scores(self.to_results(), per_topic=True)]
+        values = np.vstack([self.mean.T, np.array(list(self.area.values()))])
+        names = [*map(str, self.budgets.tolist()), "area"]
+        is_best = np.nan_to_num(values, nan=-np.inf) == np.nanmax(values, axis=1, keepdims=True)
+        best = np.argwhere(is_best).tolist() if len(self.runs) > 1 else []
+        digits = 1 if self.measure == GAIN else 4
+        rows = (["-" if np.isnan(v) else f"{v:.{digits}f}" for v in row] for row in values.tolist())
+        first, last = self.budgets[[0, -1]].tolist()
+        table = Table(
+            (self.unit, *self.runs),
+            tuple((name, *row) for name, row in zip(names, rows, strict=True)),
+            frozenset((i, j + 1) for i, j in best),
+            title=f"{self.measure} at budgets of {self.unit}, mean over topics",
+            notes=(f"area: mean height of a curve from {first} to {last} {self.unit}.",),
+        )
+        if len(self.runs) <= _MOST_COLUMNS:
+            return [table]
+        turned = table.transpose()
+        return [replace(turned, header=("run", *turned.header[1:]))]
+
+    def graphs(self) -> list[Graph]:
+        """Return the mean curve of each run, with a vertical line where another takes the lead."""
+        budgets = self.budgets.astype(np.float64)
+        lines = [
+            Line(f"{run}: area {self.area[run]:.4g}", budgets, self.mean[i], series=i)
+            for i, run in enumerate(self.runs)
+        ]
+        for one, other in pairwise(self.leaders):
+            for crossing in self.crossings(one.run, other.run):
+                if one.last <= crossing.at <= other.first:
+                    at = np.interp(crossing.at, budgets, self.mean[self.runs.index(one.run)])
+                    place, height = np.full(2, crossing.at), np.array([0.0, float(at)])
+                    lines.append(Line("", place, height, "aid"))
+        unit = "relevant characters" if self.measure == GAIN else "mean over topics"
+        return [
+            Graph(
+                "budget",
+                f"Scores at budgets: {self.measure}",
+                Axis(f"{self.unit} read", "per topic", 0.0),
+                Axis(self.measure, unit, 0.0),
+                tuple(lines),
+                tuple(self._describe_leaders()),
+            )
+        ]
 
 
 def budget_curves(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isfinite
@@ -23,19 +21,22 @@ from foveal.analysis.score_matrix import (
     round_noise,
     select_labels,
 )
-from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
+from foveal.analysis.significance import TestSettings
 from foveal.analysis.tasks import list_unscored, without_curves
-from foveal.errors import UsageError, some
+from foveal.errors import UsageError, counted, some
 from foveal.evaluation import evaluate
 from foveal.evaluation.evaluation import RunLike
 from foveal.measures import Measure, parse_measures
-from foveal.model import Judgements, Results, display
+from foveal.model import Judgements, Results
+from foveal.model.graphs import Axis, Graph, Line
+from foveal.model.result_object import Result
+from foveal.model.tables import Table
 
 __all__ = [
+    "TABLES",
     "Comparison",
     "Pairs",
     "SignificantPairs",
-    "TestSettings",
     "compare",
     "significant_pairs",
     "test_pairs",
@@ -45,9 +46,22 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-_SHOWN = 20
-"""Runs and measures that a notebook shows."""
-_RESAMPLED = ("randomisation", "bootstrap")
+
+TABLES = ("means", "pairs", "matrix", "summary")
+_MOST_PAIRS = 45  # the pairs of ten runs
+_TEST_NAMES = {
+    "t": "paired t-test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+    "sign": "sign test",
+    "randomisation": "randomisation test",
+    "bootstrap": "bootstrap test",
+}
+_CORRECTION_NAMES = {
+    "holm": "Holm's correction",
+    "bonferroni": "Bonferroni's correction",
+    "bh": "Benjamini and Hochberg's correction",
+    "none": "no correction",
+}
 
 
 class SignificantPairs(NamedTuple):
@@ -55,92 +69,6 @@ class SignificantPairs(NamedTuple):
 
     significant: int
     pairs: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class TestSettings:
-    """Settings of a comparison; the defaults are two-sided t-tests with Holm's correction.
-
-    Parameters
-    ----------
-    tests : tuple of str
-        Names in `TESTS`; letters, marks and the matrix use the first.
-    correction : str
-        Name in `CORRECTIONS`, applied over all pairs of one measure.
-    tails : int
-        2, or 1 to test the better mean against the worse.
-    alpha : float
-        A pair differs significantly if its corrected p is below this.
-    confidence : float
-        Confidence level of the intervals.
-    interval : str
-        ``bootstrap`` (percentiles) or ``t``.
-    resamples, seed : int
-        Used by the randomisation and bootstrap tests and the bootstrap intervals.
-    exact : bool
-        Let the randomisation test enumerate all flips instead of drawing random ones.
-    power : float
-        Statistical power assumed when estimating the number of topics needed.
-    """
-
-    __test__ = False  # pytest must not collect it
-
-    tests: tuple[str, ...] = ("t",)
-    correction: str = "holm"
-    tails: int = 2
-    alpha: float = 0.05
-    confidence: float = 0.95
-    interval: str = "bootstrap"
-    resamples: int = 10_000
-    seed: int = 0
-    exact: bool = False
-    power: float = 0.8
-
-    def __post_init__(self) -> None:
-        choices = [("test", test, (*TESTS,)) for test in self.tests]
-        choices.append(("correction", self.correction, CORRECTIONS))
-        choices.append(("interval", self.interval, INTERVALS))
-        for what, choice, known in choices:
-            if not isinstance(choice, str) or choice not in known:
-                raise UsageError(f"unknown {what} {choice!r}; expected {' or '.join(known)}")
-        for name in ("tails", "resamples", "seed"):
-            try:
-                operator.index(getattr(self, name))
-            except TypeError:
-                raise UsageError(
-                    f"{name} {getattr(self, name)!r} is not possible; expected a whole number"
-                ) from None
-        if not self.tests:
-            raise UsageError(f"no test given; expected some of {', '.join(TESTS)}")
-        if self.tails not in (1, 2):
-            raise UsageError(f"{self.tails} tails are not possible; expected 1 or 2")
-        for name in ("alpha", "confidence", "power"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not 0 < value < 1:
-                raise UsageError(f"{name} {value} is not possible; expected between 0 and 1")
-        if self.power <= self.alpha:
-            raise UsageError(f"power {self.power} is not possible; expected more than alpha")
-        if self.resamples < 1:
-            raise UsageError(f"{self.resamples} resamples are not possible; expected at least 1")
-        if self.seed < 0:
-            raise UsageError(f"seed {self.seed} is not possible; expected a number from 0")
-
-    def p_values(self, test: str, differences: Floats) -> Floats:
-        """Return the p values of one test, without correction."""
-        options: dict[str, Any] = {"tails": self.tails}
-        if test in _RESAMPLED:
-            options |= {"resamples": self.resamples, "seed": self.seed}
-        if test == "randomisation":
-            options["exact"] = self.exact
-        return TESTS[test](differences, **options)
-
-    def limits(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return the confidence interval of the mean of each row."""
-        if self.interval == "t":
-            return significance.t_interval(values, confidence=self.confidence)
-        return significance.bootstrap_interval(
-            values, confidence=self.confidence, resamples=self.resamples, seed=self.seed
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +135,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Result):
     """A comparison of runs, with one `Pairs` for each measure; `compare` makes it."""
 
     runs: tuple[str, ...]
@@ -279,7 +207,7 @@ class Comparison:
             )
         }
 
-    def pair_rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each measure, pair and test; undefined values are None."""
         for pairs in self.measures:
             means = pairs.scores.means.tolist()
@@ -349,73 +277,224 @@ class Comparison:
                     "one_tailed": int(plain.sum()),
                 }
 
+    def parts(self) -> dict[str, Any]:
+        """Return the runs, the pairs and the numbers of significant pairs."""
+        return {
+            "runs": list(self.run_rows()),
+            "pairs": list(self.rows()),
+            "summary": list(self.summary_rows()),
+        }
+
     def to_frame(self) -> pl.DataFrame:
         """Return a row for each measure, pair and test."""
-        rows = list(self.pair_rows())
         types = {"better": pl.String, "topics_needed": pl.Int64}
-        return pl.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
+        return pl.DataFrame(list(self.rows()), schema_overrides=types, infer_schema_length=None)
 
     def runs_frame(self) -> pl.DataFrame:
         """Return a row for each measure and run: the mean, its interval, letters or mark."""
         return pl.DataFrame(list(self.run_rows()), infer_schema_length=None)
 
-    def summary(self) -> pl.DataFrame:
-        """Return the number of significant pairs for each measure and test."""
-        return pl.DataFrame(list(self.summary_rows()), infer_schema_length=None)
+    def summary(self) -> str:
+        """Return which run leads by each measure, and whether the lead may be chance.
 
-    def to_json(self) -> str:
-        """Write meta, runs, pairs and summary as JSON; an infinite effect is null."""
-        parts = {"runs": self.run_rows(), "pairs": self.pair_rows(), "summary": self.summary_rows()}
-        blocks = [f'"meta":{json.dumps(self.meta, ensure_ascii=False, indent=1)}']
-        for name, rows in parts.items():
-            lines = []
-            for row in rows:
-                infinite = [k for k, v in row.items() if isinstance(v, float) and not isfinite(v)]
-                lines.append(json.dumps(row | dict.fromkeys(infinite), ensure_ascii=False))
-            blocks.append(f'"{name}":[\n' + ",\n".join(lines) + "\n]")
-        return "{" + ",\n".join(blocks) + "}\n"
+        >>> rows = [(run, str(t), "AP", level + t % 3 / 10)
+        ...         for run, level in [("a", 0.5), ("b", 0.1)] for t in range(6)]
+        >>> compare(Results.from_tidy(rows, {})).summary()
+        'a leads b by 0.4000 AP; the lead is significant, p < 0.0001 with 6 topics.'
+        """
+        return "\n".join(map(self._describe_lead, self.measures))
 
-    def _repr_html_(self) -> str:
-        """The means, the best in bold, with letters or marks raised."""
-        measures = self.measures[:_SHOWN]
-        shown = range(min(len(self.runs), _SHOWN))
-        rows = [
-            [self.runs[i], *(f"{pairs.scores.means[i]:.4f}" for pairs in measures)] for i in shown
-        ]
-        beside = [
-            (self.letters if self.baseline is None else self.marks)(pairs.measure)
-            for pairs in measures
-        ]
-        marks = {
-            (i, k): found.get(self.runs[i], "") for k, found in enumerate(beside, 1) for i in shown
-        }
-        best = [
-            (i, k)
-            for k, pairs in enumerate(measures, 1)
-            for i in shown
-            if pairs.ranked[i] == pairs.ranked[pairs.order[0]]
-        ]
-        settings = self.settings
-        meaning = "runs that share a letter do not differ significantly"
+    def _describe_lead(self, pairs: Pairs) -> str:
+        """Say which run leads by one measure, or is nearest to the baseline, and how surely."""
+        leader = int(pairs.order[0])
+        place = pairs.ranked[leader]
+        tied = [self.runs[i] for i in pairs.order.tolist() if pairs.ranked[i] == place]
+        if len(tied) == len(self.runs):
+            return f"All runs are equal by {pairs.measure}."
+        # The second run is the next one, or with a baseline the baseline itself.
+        second = int(pairs.order[len(tied)])
         if self.baseline is not None:
-            meaning = f"against {self.baseline}: + better, - worse, = equal, * significant"
-        tested = f"test {settings.tests[0]}, {('one tail', 'two tails')[settings.tails - 1]}"
-        held = f"correction {settings.correction}, alpha {settings.alpha:g}"
-        notes = (
-            display.left_out(len(self.runs), "runs", _SHOWN),
-            display.left_out(len(self.measures), "measures", _SHOWN),
-            f"{meaning} ({tested}, {held})",
+            base = self.runs.index(self.baseline)
+            leader, second = (leader, base) if leader != base else (base, second)
+        is_pair = (np.minimum(pairs.first, pairs.second) == min(leader, second)) & (
+            np.maximum(pairs.first, pairs.second) == max(leader, second)
         )
-        topics = dict.fromkeys(str(len(pairs.scores.topics)) for pairs in measures)
-        return display.table(
-            f"{repr(self)[1:-1]}, {' or '.join(topics)} topics",
-            ["run", *(pairs.measure for pairs in measures)],
-            rows,
-            numbers=range(1, len(measures) + 1),
-            bold=best,
+        k = int(np.flatnonzero(is_pair)[0])
+        p = float(pairs.adjusted[self.settings.tests[0]][k])
+        topics = counted(len(pairs.scores.topics), "topic")
+        lead = f"{abs(float(pairs.difference[k])):.4f} {pairs.measure}"
+        names = self.runs[leader] if len(tied) == 1 else f"{some(tied)} (equal)"
+        text = f"{names} leads {self.runs[second]} by {lead}"
+        if len(tied) > 1:
+            text = f"{names} lead {self.runs[second]} by {lead}"
+        if p < self.settings.alpha:
+            return f"{text}; the lead is significant, p {_format_p(p, '= ')} with {topics}."
+        text += f"; with {topics} the lead may be chance, p {_format_p(p, '= ')}"
+        if isfinite(pairs.needed[k]):
+            text += f"; about {pairs.needed[k]:.0f} topics would show it"
+        return f"{text}."
+
+    # -- tables ------------------------------------------------------------------------------------
+
+    def tables(self, show: Sequence[str] = ()) -> list[Table]:
+        """Return the tables of `TABLES` that `show` names; by default those that help.
+
+        A matrix needs three runs to say more than the list of pairs, and a list of more than 45
+        pairs gives way to the matrix.
+        """
+        if not show:
+            has_matrix = self.baseline is None and len(self.runs) > 2
+            has_list = len(self.measures[0].first) <= _MOST_PAIRS
+            show = [
+                name
+                for name in TABLES
+                if (name != "matrix" or has_matrix) and (name != "pairs" or has_list)
+            ]
+        tables = [self._tabulate_means()] if "means" in show else []
+        for pairs in self.measures:
+            tables += [self._tabulate_pairs(pairs)] if "pairs" in show else []
+            tables += [self._tabulate_matrix(pairs)] if "matrix" in show else []
+        return tables + ([self._tabulate_counts()] if "summary" in show else [])
+
+    def _tabulate_means(self) -> Table:
+        """Return runs by measures: the mean, with letters or a mark."""
+        rows = [[run] for run in self.runs]
+        best, marks = set(), {}
+        for k, pairs in enumerate(self.measures, 1):
+            shown = (self.letters if self.baseline is None else self.marks)(pairs.measure)
+            for i, (row, mean) in enumerate(zip(rows, pairs.scores.means.tolist(), strict=True)):
+                row.append(f"{mean:.4f}")
+                mark = shown.get(self.runs[i], "")
+                if self.baseline is not None:
+                    mark = mark[:1] if "*" in mark else ""
+                marks[i, k] = f" {mark}"
+                if pairs.ranked[i] == pairs.ranked[pairs.order[0]]:
+                    best.add((i, k))
+        note = "Runs that share a letter do not differ significantly:"
+        if self.baseline is not None:
+            note = f"+ significantly better than {self.baseline}, - significantly worse:"
+        topics = {len(pairs.scores.topics) for pairs in self.measures}
+        over = f"{min(topics)}" if len(topics) == 1 else f"{min(topics)} to {max(topics)}"
+        settings = self.settings
+        tails = "two-sided" if settings.tails == 2 else "the better mean against the worse"
+        over_pairs = "" if settings.correction == "none" else " over the pairs of a measure"
+        test = f"{_TEST_NAMES[settings.tests[0]]}, {tails}"
+        correction = f"{_CORRECTION_NAMES[settings.correction]}{over_pairs}"
+        return Table(
+            ("run", *(pairs.measure for pairs in self.measures)),
+            tuple(map(tuple, rows)),
+            frozenset(best),
+            title=f"Means over {over} topics, best in bold",
+            notes=(f"{note} {test}, {correction}, alpha {settings.alpha:g}.",),
             marks=marks,
-            notes=notes,
+            name="means",
         )
+
+    def _tabulate_pairs(self, pairs: Pairs) -> Table:
+        """Return everything about every pair by one measure."""
+        settings, rows, marks = self.settings, [], {}
+        for k, (i, j) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
+            cells = [
+                self.runs[i],
+                self.runs[j],
+                f"{pairs.difference[k]:+.4f}",
+                f"{pairs.low[k]:+.4f}",
+                f"{pairs.high[k]:+.4f}",
+                f"{pairs.effect[k]:+.2f}",
+                f"{pairs.wins[k]}/{pairs.ties[k]}/{pairs.losses[k]}",
+                f"{pairs.needed[k]:.0f}" if isfinite(pairs.needed[k]) else "none",
+            ]
+            for test in settings.tests:
+                cells += [_format_p(pairs.p[test][k]), _format_p(pairs.adjusted[test][k])]
+                marks[k, len(cells) - 1] = "*" if pairs.adjusted[test][k] < settings.alpha else ""
+            rows.append(tuple(cells))
+        first = ["p"] if len(settings.tests) == 1 else settings.tests
+        smaller = "" if pairs.scores.higher_is_better else ", smaller is better"
+        interval = "percentiles of resamples" if settings.interval == "bootstrap" else "Student's t"
+        notes = (
+            f"low to high: {100 * settings.confidence:g} % confidence interval ({interval})",
+            "d: mean of the differences in their standard deviations (Cohen)",
+            "w/t/l: topics on which the run is better, equal, worse; *: significant",
+            f"needed: topics that would show such an effect (power {settings.power:g})",
+        )
+        columns = ("run", "other", "difference", "low", "high", "d", "w/t/l", "needed")
+        return Table(
+            (*columns, *(name for test in first for name in (test, "corrected"))),
+            tuple(rows),
+            labels=2,
+            title=f"{pairs.measure}: run minus other, {len(pairs.scores.topics)} topics{smaller}",
+            notes=notes if pairs is self.measures[-1] else (),
+            marks=marks,
+            name=f"pairs {pairs.measure}",
+        )
+
+    def _tabulate_matrix(self, pairs: Pairs) -> Table:
+        """Return the corrected p values of all pairs by the first test."""
+        test, order = self.settings.tests[0], pairs.order.tolist()
+        adjusted = pairs.square(pairs.adjusted[test], 2.0)
+        better = pairs.square(pairs.better, 0)
+        better[pairs.second, pairs.first] *= -1  # the other side of the diagonal
+        rows, marks = [], {}
+        for at, i in enumerate(order):
+            cells = [self.runs[i]]
+            for j in order:
+                p = adjusted[i, j]
+                cells.append("" if p > 1 else "=+-"[better[i, j]] + _format_p(p))
+                marks[at, len(cells) - 1] = "*" if p < self.settings.alpha else ""
+            rows.append(tuple(cells))
+        note = "+ the run of the row is better, - worse, = equal, * significant"
+        return Table(
+            ("run", *(self.runs[j] for j in order)),
+            tuple(rows),
+            title=f"{pairs.measure}: corrected p of the {_TEST_NAMES[test]}, best run first",
+            notes=(note,) if pairs is self.measures[-1] else (),
+            marks=marks,
+            name=f"matrix {pairs.measure}",
+        )
+
+    def _tabulate_counts(self) -> Table:
+        """Return how many pairs differ by each measure."""
+        names = ("measure", "test", "topics", "pairs", "significant", "one_tailed")
+        alpha = f"alpha {self.settings.alpha:g}"
+        return Table(
+            (*names[:-1], "one-tailed"),
+            tuple(tuple(str(row[name]) for name in names) for row in self.summary_rows()),
+            labels=2,
+            title="Pairs that differ",
+            notes=(f"one-tailed: better mean against worse, t-test, not corrected, {alpha}",),
+            name="pairs that differ",
+        )
+
+    def graphs(self) -> list[Graph]:
+        """Return the means with their intervals, a graph for each measure, the best run on top.
+
+        An interval is that of one mean. Runs share the topics that make both means high or low, so
+        that two runs may differ significantly although their intervals overlap.
+        """
+        graphs = []
+        for pairs in self.measures:
+            shown = (self.letters if self.baseline is None else self.marks)(pairs.measure)
+            order = pairs.order[::-1].tolist()
+            names = tuple(f"{self.runs[i]} {shown.get(self.runs[i], '')}".rstrip() for i in order)
+            places = np.arange(len(order), dtype=np.float64)
+            means, (low, high) = pairs.scores.means[order], (end[order] for end in pairs.limits)
+            lines = [
+                Line("", np.array(ends), np.full(2, place), "level")
+                for *ends, place in zip(low, high, places, strict=True)
+            ]
+            lines.append(Line("mean", means, places, "points", 0))
+            smaller = "" if pairs.scores.higher_is_better else ", smaller is better"
+            confidence = f"{100 * self.settings.confidence:g} % confidence interval"
+            graphs.append(
+                Graph(
+                    "means",
+                    f"{pairs.measure}, {len(pairs.scores.topics)} topics{smaller}",
+                    Axis(f"mean with {confidence}"),
+                    Axis("", names=names),
+                    tuple(lines),
+                )
+            )
+        return graphs
 
 
 def compare(
@@ -533,6 +612,17 @@ def compare(
         "warnings": warnings,
     }
     return Comparison(results.runs, baseline, settings, tuple(found), tuple(warnings), meta)
+
+
+def _format_p(p: float, sign: str = "") -> str:
+    """Return a p value with four decimals, after a sign such as ``=``.
+
+    >>> _format_p(0.02), _format_p(1e-9), _format_p(1e-9, "= ")
+    ('0.0200', '<0.0001', '< 0.0001')
+    """
+    if p < 0.00005:
+        return "< 0.0001" if sign else "<0.0001"
+    return f"{sign}{p:.4f}"
 
 
 def test_pairs(scores: ScoreMatrix, first: Ints, second: Ints, settings: TestSettings) -> Pairs:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from foveal._version import __version__
 from foveal.analysis.score_matrix import ScoreMatrix
+from foveal.analysis.score_tables import tabulate_scores
 from foveal.analysis.significance import t_test
 from foveal.analysis.simulation import (
     ELEMENTS,
     EMPTY,
     PARTS,
+    RANKINGS,
     Ordering,
     Simulation,
     orderings_between,
@@ -31,12 +32,16 @@ from foveal.analysis.simulation import (
 from foveal.errors import InputError, Note, UsageError, some
 from foveal.evaluation import Options, evaluate, find_preset
 from foveal.formats import read_judgements, read_run
-from foveal.measures import Measure, Need, parse_measures
+from foveal.measures import Measure, Need, parse_measure, parse_measures
 from foveal.measures.base import OverlapRule
-from foveal.model import Judgements, Results, Run, display
+from foveal.model import Judgements, Results, Run
+from foveal.model.graphs import Axis, Graph, Line
+from foveal.model.result_object import Result
 from foveal.model.run import distinguish_names
+from foveal.model.tables import Table
 
 __all__ = [
+    "FIDELITY_TABLES",
     "LEVEL",
     "SCORED",
     "TOLERANCE",
@@ -48,6 +53,10 @@ __all__ = [
     "try_measures",
 ]
 
+FIDELITY_TABLES = ("scores", "orderings", "verdict")
+_SIGNS = {"broken": "!!", "reversed": "!", "below": "?", "equal": "", "holds": ""}
+_ABREAST = 2  # measures side by side in a table
+_LEAST = 2.2e-16  # the study printed this bound for any smaller p
 SCORED = (
     *("gP@1", "gP@2", "gP@10", "gR@1", "gR@2", "gR@10", "AgP"),
     *("gRw@1", "gRw@2", "gRw@10", "AgPw", "AP"),
@@ -157,7 +166,7 @@ class FidelityVerdict:
 
 
 @dataclass(frozen=True, eq=False)
-class Fidelity:
+class Fidelity(Result):
     """Scores of the runs, the outcome of every ordering, and the verdicts on measures.
 
     Parameters
@@ -181,7 +190,7 @@ class Fidelity:
     verdicts: tuple[FidelityVerdict, ...]
     notes: tuple[str, ...] = ()
     simulation: Simulation | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return (
@@ -202,48 +211,138 @@ class Fidelity:
         """Return the outcomes of one measure."""
         return tuple(outcome for outcome in self.outcomes if outcome.measure == measure)
 
-    def to_frame(self) -> pl.DataFrame:
-        """Return a row for each outcome."""
-        return pl.DataFrame([outcome.to_dict() for outcome in self.outcomes])
+    def rows(self, *, table: str | None = None) -> Iterator[dict[str, Any]]:
+        """Yield a row for each outcome, or the rows of another of `FIDELITY_TABLES`."""
+        if table == "scores":
+            for row in self.scores.rows(per_topic=False):
+                yield dict(zip(("run", "topic", "measure", "value"), row, strict=True))
+        elif table == "verdict":
+            for v in self.verdicts:
+                words = " ".join(v.sentences)
+                yield {"measure": v.measure, "passed": v.passed, "words": words}
+        else:
+            yield from map(OrderingOutcome.to_dict, self.outcomes)
 
-    def _repr_html_(self) -> str:
-        return display.frame(
-            "What became of the orderings", self.to_frame(), "orderings", notes=self.sentences
-        )
-
-    def to_json(self) -> str:
-        """Return scores, outcomes, verdicts and provenance as JSON."""
-        made = self.simulation
-
-        def number(value: float) -> float | None:
-            return None if math.isnan(value) else value
-
-        meta = {
-            "version": __version__,
-            "options": dict(self.options),
-            "tolerance": TOLERANCE,
-            "inputs": self.scores.meta.get("inputs", []),
-            "topics": len(self.scores.topics),
-            "skipped": [] if made is None else list(made.skipped),
-            "left_out": [] if made is None else list(made.left_out),
-            "warnings": list(self.notes),
-        }
-        content = {
-            "meta": meta,
+    def parts(self) -> dict[str, Any]:
+        """Return scores, outcomes and verdicts."""
+        return {
             "scores": [
-                {"run": run, "measure": measure, "value": number(value)}
+                {"run": run, "measure": measure, "value": value}
                 for run, _, measure, value in self.scores.rows(per_topic=False)
             ],
-            "orderings": [
-                {**row, "p": number(row["p"])}
-                for row in map(OrderingOutcome.to_dict, self.outcomes)
-            ],
+            "orderings": list(self.rows()),
             "verdicts": [
-                {"measure": v.measure, "passed": v.passed, "words": list(v.sentences)}
+                {"measure": v.measure, "passed": v.passed, "words": v.sentences}
                 for v in self.verdicts
             ],
         }
-        return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+    def summary(self) -> str:
+        """Return which measures pass."""
+        passed = [verdict.measure for verdict in self.verdicts if verdict.passed]
+        failed = [verdict.measure for verdict in self.verdicts if not verdict.passed]
+        if not failed:
+            return f"All orderings that must hold on every topic hold by {some(passed)}."
+        return f"Orderings that must hold on every topic are broken by {some(failed)}."
+
+    def tables(self, *, table: str | None = None) -> list[Table]:
+        """Return one of `FIDELITY_TABLES`, or all."""
+        tables = []
+        if table in (None, "scores"):
+            title = f"Scores of {len(self.scores.runs)} runs, {len(self.scores.topics)} topics"
+            tables.append(replace(tabulate_scores(self.scores), title=title))
+        if table in (None, "orderings"):
+            tables += self._tabulate_orderings()
+        if table in (None, "verdict"):
+            tables.append(self._tabulate_verdicts())
+        return tables
+
+    def _tabulate_orderings(self) -> list[Table]:
+        """Return the outcome of every ordering, two measures to a table."""
+        alike: dict[tuple[Ordering, ...], list[str]] = {}
+        for verdict in self.verdicts:
+            expected = tuple(outcome.ordering for outcome in self.of(verdict.measure))
+            alike.setdefault(expected, []).append(verdict.measure)
+        level = self.meta.get("options", {}).get("level", LEVEL)
+        notes = (
+            "on: expected on every topic, or of the mean over topics.",
+            (
+                f">, ==, <: topics on which the first run is better, equal (within {TOLERANCE:g}) "
+                "and worse; p: paired t-test, two-sided, not corrected."
+            ),
+            (
+                "!!: must hold on every topic and does not; "
+                f"!: reversed on average (p < {level:g}); ?: below on average, not significantly."
+            ),
+        )
+        tables = []
+        for expected, names in alike.items():
+            for measures in (names[i : i + _ABREAST] for i in range(0, len(names), _ABREAST)):
+                header = ["ordering", "on"]
+                for measure in measures:
+                    header += [f"{measure} diff %", ">", "==", "<", "p", "!"]
+                outcomes = zip(*map(self.of, measures), strict=True)
+                lines = [
+                    (str(o), "every" if o.every else "mean", *chain.from_iterable(map(_cells, own)))
+                    for o, own in zip(expected, outcomes, strict=True)
+                ]
+                title = f"Expected orderings by {' and '.join(measures)}"
+                tables.append(
+                    Table(tuple(header), tuple(lines), labels=2, title=title, name="orderings")
+                )
+        return [*tables[:-1], replace(tables[-1], notes=notes)]
+
+    def _tabulate_verdicts(self) -> Table:
+        """Return how many orderings of each kind came out how."""
+        kinds = ("holds", "equal", "broken", "reversed", "below")
+        lines = []
+        for verdict in self.verdicts:
+            own = [outcome.verdict for outcome in self.of(verdict.measure)]
+            counts = (str(own.count(kind)) for kind in kinds)
+            lines.append((verdict.measure, "passes" if verdict.passed else "fails", *counts))
+        header = ("measure", "verdict", *kinds)
+        notes = self.sentences
+        return Table(header, tuple(lines), labels=2, title="Verdict", notes=notes, name="verdict")
+
+    def graphs(self, measure: str = "igP", ranking: str = "R") -> list[Graph]:
+        """Return the curves of a measure for the runs of one ranking.
+
+        With the defaults it is figure 4 of the study: generalised precision, interpolated at eleven
+        points of generalised recall. The trial must have scored ``igP@curve``.
+        """
+        if ranking not in RANKINGS:
+            raise UsageError(f"unknown ranking {ranking!r}; expected {' or '.join(RANKINGS)}")
+        points = {}
+        for label in self.scores.measures:
+            scored = parse_measure(label)
+            if scored.at is not None and type(scored)(scored.settings).label == measure:
+                points[float(scored.at)] = label
+        if len(points) < 2:
+            raise UsageError(
+                f"{measure} has no curve in this trial; put {measure}@curve among its measures"
+            )
+        at = np.array(sorted(points))
+        names = [f"{part}{ranking}" for part in PARTS if f"{part}{ranking}" in self.scores.runs]
+        lines = [
+            Line(run, at, np.array([self.scores[run, points[x]] for x in at.tolist()]), series=i)
+            for i, run in enumerate(names)
+        ]
+        across = Axis("recall" if at.max() <= 1 else "rank")
+        title = f"Simulated runs by {measure}"
+        return [Graph("fidelity", title, across, Axis(measure, low=0.0), tuple(lines))]
+
+
+def _cells(outcome: OrderingOutcome) -> tuple[str, ...]:
+    """Return the cells of an outcome: difference, counts, p, sign."""
+    difference, p = "0", "-"
+    if outcome.wins + outcome.losses:
+        difference = f"{100 * outcome.difference:+.2f}"
+        if outcome.p < _LEAST:
+            p = f"<{_LEAST:g}"
+        elif not math.isnan(outcome.p):
+            p = f"{outcome.p:.4f}" if outcome.p >= 0.0001 else f"{outcome.p:.1e}"
+    counts = (str(outcome.wins), str(outcome.ties), str(outcome.losses))
+    return difference, *counts, p, _SIGNS[outcome.verdict]
 
 
 def fidelity(
@@ -359,6 +458,22 @@ def fidelity(
         for note in [*trial.notes, *_list_warnings(scored, simulated=trial.made is not None)]
     ]
     made = trials[0].made
+    meta = {
+        "version": __version__,
+        "options": {
+            **options,
+            **({} if task is None else {"task": task}),
+            "measures": list(whole.measures),
+            "level": level,
+            **({} if made is None else {"empty": made.empty}),
+        },
+        "tolerance": TOLERANCE,
+        "inputs": whole.meta.get("inputs", []),
+        "topics": len(whole.topics),
+        "skipped": [] if made is None else list(made.skipped),
+        "left_out": [] if made is None else list(made.left_out),
+        "warnings": list(dict.fromkeys(notes)),
+    }
     return Fidelity(
         scores=whole,
         outcomes=tuple(outcome for label in tried for outcome in outcomes[label]),
@@ -366,13 +481,7 @@ def fidelity(
         verdicts=tuple(_judge(outcomes[label], swapped[label]) for label in tried),
         notes=tuple(dict.fromkeys(notes)),
         simulation=made,
-        options={
-            **options,
-            **({} if task is None else {"task": task}),
-            "measures": list(whole.measures),
-            "level": level,
-            **({} if made is None else {"empty": made.empty}),
-        },
+        meta=meta,
     )
 
 

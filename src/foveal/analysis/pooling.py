@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,10 @@ from foveal.model import Judgements, Run
 from foveal.model.run import distinguish_names
 from foveal.spans import Ints
 
-__all__ = ["DEPTH", "OTHERS", "Candidates", "PoolStatistics", "Pooling", "pool"]
+if TYPE_CHECKING:
+    from foveal.analysis.pool_statistics import PoolStatistics
+
+__all__ = ["DEPTH", "OTHERS", "Candidates", "Pooling", "pool"]
 
 DEPTH = 100
 """Depth of pools if neither a depth nor a budget is given."""
@@ -43,8 +46,7 @@ _KEYS = {
     "element": ("topic", "doc", "xpath"),
 }
 """The columns that identify a unit; topics are numbered."""
-_GROWTH = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 1500)
-"""Depths at which the size of the pool is reported."""
+
 
 Floats = npt.NDArray[np.float64]
 Depth = int | Mapping[str, int | None] | None
@@ -68,7 +70,9 @@ class Pooling:
     @cached_property
     def statistics(self) -> PoolStatistics:
         """Sizes, contributions and overlap of the runs, growth with depth."""
-        return PoolStatistics.of(self.candidates, self.chosen, self.depth, self.deeper)
+        from foveal.analysis.pool_statistics import describe_pool
+
+        return describe_pool(self)
 
 
 def pool(
@@ -519,118 +523,3 @@ def _list_paths(run: Run) -> pl.Series:
 
 
 # -- statistics --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class PoolStatistics:
-    """Size of a pool, contributions of the runs, and their overlap, up to the depth of the pool.
-
-    Parameters
-    ----------
-    unit : str
-    depth : int, optional
-        None: the whole lists.
-    topics : polars.DataFrame
-        For each topic the numbers of units ``returned`` by runs, ``judged`` before, and
-        ``pooled``.
-    runs : polars.DataFrame
-        For each run the same, and ``unique``, units in the pool by this run alone; ``covered`` is
-        the share of the run's units that are judged once the pool is.
-    jaccard : float64 array (run, run)
-        Shared units over units of either run; the mean over topics.
-    shared : float64 array (run, run)
-        Share of the first run's units that the second returns, too; the mean over topics.
-    growth : polars.DataFrame
-        For each ``depth`` the number of distinct ``units``, the mean ``per_topic`` and the number
-        judged ``relevant``.
-    deeper : tuple of str
-        Topics with a budget of their own, for which whole lists were used.
-    """
-
-    unit: str
-    depth: int | None
-    names: tuple[str, ...]
-    topics: pl.DataFrame
-    runs: pl.DataFrame
-    jaccard: Floats
-    shared: Floats
-    growth: pl.DataFrame
-    deeper: tuple[str, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        found: Candidates,
-        chosen: Ints,
-        depth: int | None = None,
-        deeper: tuple[str, ...] = (),
-    ) -> PoolStatistics:
-        """Describe a pool of the `chosen` units."""
-        pooled = np.zeros(len(found.units), dtype=bool)
-        pooled[chosen] = True
-        judged = found.known != UNJUDGED
-        topic = found.units["topic"].to_numpy()
-        n = len(found.topics)
-        topics = {
-            "returned": np.bincount(topic, minlength=n),
-            "judged": np.bincount(topic[judged], minlength=n),
-            "pooled": np.bincount(topic[pooled], minlength=n),
-        }
-        alone = np.bincount(found.of, minlength=len(found.units)) == 1
-        m = len(found.runs)
-        runs = {
-            "returned": np.bincount(found.by, minlength=m),
-            "judged": np.bincount(found.by[judged[found.of]], minlength=m),
-            "pooled": np.bincount(found.by[pooled[found.of]], minlength=m),
-            "unique": np.bincount(found.by[(pooled & alone)[found.of]], minlength=m),
-        }
-        covered = np.bincount(found.by[(pooled | judged)[found.of]], minlength=m)
-        jaccard, shared = _measure_overlap(found)
-        deepest = int(found.best.max(initial=0))
-        depths = [step for step in _GROWTH if step < deepest] + ([deepest] if deepest else [])
-        units, relevant = (
-            np.searchsorted(np.sort(best), depths, side="right")
-            for best in (found.best, found.best[found.known == RELEVANT])
-        )
-        growth = {
-            "depth": pl.Series(depths, dtype=pl.Int64),
-            "units": pl.Series(units, dtype=pl.Int64),
-            "per_topic": units / max(n, 1),
-            "relevant": pl.Series(relevant, dtype=pl.Int64),
-        }
-        return cls(
-            unit=found.unit,
-            depth=depth,
-            names=found.names,
-            topics=pl.DataFrame({"topic": pl.Series(found.topics, dtype=pl.String), **topics}),
-            runs=pl.DataFrame(
-                {
-                    "run": pl.Series(found.names, dtype=pl.String),
-                    "topics": [len(run.topics) for run in found.runs],
-                    **runs,
-                    "covered": covered / np.maximum(runs["returned"], 1),
-                }
-            ),
-            jaccard=jaccard,
-            shared=shared,
-            growth=pl.DataFrame(growth),
-            deeper=deeper,
-        )
-
-
-def _measure_overlap(found: Candidates) -> tuple[Floats, Floats]:
-    """Return Jaccard coefficients and shares, means over the topics that define them."""
-    m = len(found.runs)
-    jaccard, shared = np.zeros((m, m)), np.zeros((m, m))
-    either, own = np.zeros((m, m)), np.zeros((m, m))
-    for topic in range(len(found.topics)):
-        there = (found.lists(topic).rank > 0).astype(np.float64)
-        both = there.T @ there
-        size = np.diag(both)
-        union = size[:, None] + size - both
-        jaccard += np.divide(both, union, out=np.zeros_like(both), where=union > 0)
-        shared += np.divide(both, size[:, None], out=np.zeros_like(both), where=size[:, None] > 0)
-        either += union > 0
-        own += size[:, None] > 0
-    with np.errstate(invalid="ignore"):
-        return jaccard / either, shared / own

@@ -20,8 +20,8 @@ characters and units of s(i) characters with r(i) relevant ones, of share r(i) /
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -32,14 +32,18 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal import spans
+from foveal._version import __version__
 from foveal.adapters import judgements_or_files
 from foveal.analysis.segmentation import Segmentation
 from foveal.errors import UsageError
 from foveal.formats import read_judgements
 from foveal.model import Judgements
+from foveal.model.result_object import Result
+from foveal.model.run import ALL
+from foveal.model.tables import Table
 from foveal.spans import Coverage, Ints
 
-__all__ = ["LEVELS", "Projection", "project"]
+__all__ = ["LEVELS", "Projection", "Projections", "project"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -96,6 +100,110 @@ class Projection:
         grade = (pl.col("share") * grades - 1e-9).ceil().clip(1, grades).cast(pl.Int64)
         lines = kept.select(pl.format("{} 0 {} {}", "topic", "unit", grade)).to_series()
         return "".join(f"{line}\n" for line in lines)
+
+
+_EVIDENCE = {
+    "inside": "inside",
+    "whole": "whole",
+    "split": "split",
+    "outside": "outside",
+    "split_text": "split text",
+    "units": "units",
+    "purity": "purity",
+}
+_EVIDENCE_NOTES = (
+    "inside: relevant characters in any unit; split text: those of passages that are cut.",
+    "whole, split, outside: relevant passages inside one unit, cut, and outside all units.",
+    "units: number of units with relevant text; purity: their relevant share.",
+)
+_CEILING_NOTES = (
+    "Best achievable scores with non-overlapping units.",
+    "Of two figures a run reaches the first and none exceeds the second; single ones are exact.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Projections(Result):
+    """Judgements projected on several segmentations, side by side."""
+
+    projections: tuple[Projection, ...]
+    meta: Mapping[str, Any] = field(default_factory=lambda: {"version": __version__})
+
+    def _figures(self, *, per_topic: bool) -> Iterator[tuple[Projection, str, dict[str, float]]]:
+        """Yield the figures of each projection and topic, those of all topics last."""
+        for projection in self.projections:
+            if per_topic:
+                for row in projection.topics.iter_rows(named=True):
+                    yield projection, row.pop("topic"), row
+            yield projection, ALL, projection.means
+
+    def rows(self, *, per_topic: bool = False) -> Iterator[dict[str, Any]]:
+        """Yield division, topic, figure and value."""
+        for projection, topic, figures in self._figures(per_topic=per_topic):
+            for name, value in figures.items():
+                division = projection.division.name
+                yield {"division": division, "topic": topic, "figure": name, "value": value}
+
+    def parts(self) -> dict[str, Any]:
+        """Return means and topics of each division."""
+        return {
+            "divisions": [
+                {
+                    "division": projection.division.name,
+                    "units": len(projection.division),
+                    "means": projection.means,
+                    "topics": projection.topics.to_dicts(),
+                }
+                for projection in self.projections
+            ]
+        }
+
+    def summary(self) -> str:
+        """Return which division keeps most relevant passages whole."""
+        if len(self.projections) < 2:
+            return ""
+        best = max(self.projections, key=lambda projection: projection.means["whole"])
+        return (
+            f"{best.division.name} keeps the most relevant passages whole: "
+            f"{best.means['whole']:.4f} of them."
+        )
+
+    def tables(self, *, per_topic: bool = False) -> list[Table]:
+        """Return what becomes of the evidence, and the ceilings of each division."""
+        names = self.projections[0].topics.columns
+        budgets = [n for n in names if n.startswith("charR@") and not n.endswith(" bound")]
+        pairs = [*(f"iP@{level:g}" for level in LEVELS), *budgets]
+        evidence, ceilings = [], []
+        for projection, topic, figures in self._figures(per_topic=per_topic):
+            own = projection.division
+            head = (own.name, topic) if per_topic else (own.name,)
+            numbers = (str(len(own)), f"{float((own.end - own.start).mean()):.0f}")
+            cells = (f"{figures[n]:.{1 if n == 'units' else 4}f}" for n in _EVIDENCE)
+            evidence.append((*head, *numbers, *cells))
+            exact = (f"{figures[name]:.4f}" for name in ("inside", "best_P", "best_F"))
+            ranges = (
+                "-".join(dict.fromkeys(f"{figures[n]:.4f}" for n in (name, f"{name} bound")))
+                for name in pairs
+            )
+            ceilings.append((*head, *exact, *ranges))
+        head = ("division", "topic") if per_topic else ("division",)
+        over = "" if per_topic else ", mean over topics"
+        return [
+            Table(
+                (*head, "all units", "mean size", *_EVIDENCE.values()),
+                tuple(evidence),
+                labels=len(head),
+                title=f"Evidence in units{over}",
+                notes=_EVIDENCE_NOTES,
+            ),
+            Table(
+                (*head, "charR", "charP", "charF", *pairs),
+                tuple(ceilings),
+                labels=len(head),
+                title=f"Ceilings{over}",
+                notes=_CEILING_NOTES,
+            ),
+        ]
 
 
 def project(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, product
 from pathlib import Path
@@ -15,11 +14,11 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.analysis.correlation import RBO_P, Coefficient, coefficient
+from foveal.analysis.correlation_results import DIRECTED, Correlations
 from foveal.analysis.score_matrix import (
     ScoreMatrix,
     check_assessors,
     compute_ranking_scores,
-    free_name,
     parse_label,
     round_noise,
     select_labels,
@@ -30,16 +29,12 @@ from foveal.evaluation import evaluate
 from foveal.evaluation.evaluation import RunLike
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measures
-from foveal.model import Judgements, Results, Run, display
+from foveal.model import Judgements, Results, Run
 
 __all__ = [
     "BY",
-    "DIRECTED",
-    "EQUIVALENT",
-    "NOTICEABLE",
     "SAMPLES",
     "SEED",
-    "Correlations",
     "Given",
     "Progress",
     "correlate",
@@ -53,12 +48,6 @@ __all__ = [
 SAMPLES, SEED = 1000, 2005
 BY = ("measure", "quant", "topics")
 """The dimensions along which rankings are compared."""
-EQUIVALENT, NOTICEABLE = 0.9, 0.8
-"""Kendall's tau from which rankings count as equivalent, and below which they notably differ."""
-DIRECTED = frozenset({"tau_ap"})
-"""Coefficients that are not symmetric; the ranking of the row is the reference."""
-_LEVEL = 0.95
-"""Share of the sampled correlations within the interval."""
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[], None]
 Given = Results | Sequence[Results] | Mapping[str, Results]
@@ -68,112 +57,6 @@ _HINTS = {
     "quant": ("quantisations", "; expected measures with several values of quant"),
     "topics": ("sets of topics", ""),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Correlations:
-    """Correlations of rankings, one by one and averaged.
-
-    Parameters
-    ----------
-    by : str
-        One of `BY`.
-    labels : tuple of str
-        The measures, quantisations or sets of topics that were compared.
-    coefficients : tuple of str
-    singles : DataFrame
-        A row for every correlation, with task, variant (what row and column have in common:
-        a quantisation, a measure, a split of the topics), row, column, coefficient, value.
-        Undefined values are ``nan``.
-    tasks : mapping
-        Task to the names of its runs, of the tasks that could be used.
-    matrix : bool
-        False for halves of topics, which are compared only with each other.
-    notes : tuple of str
-        Notes on data left out and settings joined.
-    meta : mapping
-        Options that the numbers depend on.
-    """
-
-    by: str
-    labels: tuple[str, ...]
-    coefficients: tuple[str, ...]
-    singles: pl.DataFrame
-    tasks: Mapping[str, tuple[str, ...]]
-    matrix: bool = True
-    notes: tuple[str, ...] = ()
-    meta: Mapping[str, Any] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return (
-            f"<Correlations by {self.by}: {len(self.labels)} labels, {len(self.tasks)} tasks, "
-            f"{len(self.singles)} correlations>"
-        )
-
-    @cached_property
-    def summary(self) -> pl.DataFrame:
-        """Mean, smallest and greatest correlation of every pair and coefficient.
-
-        ``count`` correlations are averaged, ``undefined`` ones are not. For random halves `low`
-        and `high` bound the middle 95 % of the splits; otherwise they are the extremes.
-        """
-        value = pl.col("value")
-        ends = [value.min(), value.max()]
-        if not self.matrix:
-            below = (1 - _LEVEL) / 2
-            ends = [value.quantile(q, "linear") for q in (below, 1 - below)]
-        return (
-            self.singles.with_columns(pl.col("value").fill_nan(None))
-            .group_by("coefficient", "row", "column", maintain_order=True)
-            .agg(
-                value.mean(),
-                ends[0].alias("low"),
-                ends[1].alias("high"),
-                value.count().cast(pl.Int64).alias("count"),
-                value.null_count().cast(pl.Int64).alias("undefined"),
-            )
-            .with_columns(pl.col("value", "low", "high").fill_null(float("nan")))
-        )
-
-    def _square(self, name: str, column: str, empty: float, own: float) -> Floats:
-        square = np.full((len(self.labels), len(self.labels)), empty)
-        np.fill_diagonal(square, own)
-        place = {label: i for i, label in enumerate(self.labels)}
-        part = self.summary.filter(pl.col("coefficient") == name)
-        for row, other, value in part.select("row", "column", column).iter_rows():
-            square[place[row], place[other]] = value
-            if name not in DIRECTED:
-                square[place[other], place[row]] = value
-        return square
-
-    def values(self, name: str) -> Floats:
-        """Return the matrix of mean correlations (label, label); the diagonal is 1.
-
-        The row is the reference of `DIRECTED` coefficients.
-        """
-        return self._square(self._known(name), "value", np.nan, 1.0)
-
-    def counts(self, name: str) -> npt.NDArray[np.int64]:
-        """Return the number of correlations averaged in each of `values`; 0 on the diagonal."""
-        return self._square(self._known(name), "count", 0, 0).astype(np.int64)
-
-    def frame(self, name: str) -> pl.DataFrame:
-        """Return the matrix as a frame with the labels in its first column."""
-        square = self.values(name)
-        columns = {label: square[:, i] for i, label in enumerate(self.labels)}
-        return pl.DataFrame({free_name(self.by, self.labels): self.labels, **columns})
-
-    def _known(self, name: str) -> str:
-        if not self.matrix:
-            raise UsageError("random halves of topics make no matrix; named sets of topics do")
-        if name not in self.coefficients:
-            raise UsageError(f"no {name!r} here; there is {', '.join(self.coefficients)}")
-        return name
-
-    def _repr_html_(self) -> str:
-        name = self.coefficients[0]
-        table = self.frame(name) if self.matrix else self.summary
-        return display.frame(f"{name} by {self.by}", table, "rows", notes=self.notes)
 
 
 def correlate(
@@ -305,7 +188,7 @@ def correlate(
         {task: part.runs for task, part in tasks.items()},
         not halves,
         tuple(notes),
-        meta,
+        meta=meta,
     )
 
 

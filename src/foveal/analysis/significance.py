@@ -7,7 +7,10 @@ the topics, and all pairs use the same ones.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +22,7 @@ __all__ = [
     "CORRECTIONS",
     "INTERVALS",
     "TESTS",
+    "TestSettings",
     "bootstrap_interval",
     "bootstrap_test",
     "correct",
@@ -439,3 +443,89 @@ def letters(different: Bools) -> tuple[str, ...]:
         for run in members.tolist():
             names[run] += chr(ord("a") + place) + (str(again) if again else "")
     return tuple(names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestSettings:
+    """Settings of a comparison; the defaults are two-sided t-tests with Holm's correction.
+
+    Parameters
+    ----------
+    tests : tuple of str
+        Names in `TESTS`; letters, marks and the matrix use the first.
+    correction : str
+        Name in `CORRECTIONS`, applied over all pairs of one measure.
+    tails : int
+        2, or 1 to test the better mean against the worse.
+    alpha : float
+        A pair differs significantly if its corrected p is below this.
+    confidence : float
+        Confidence level of the intervals.
+    interval : str
+        ``bootstrap`` (percentiles) or ``t``.
+    resamples, seed : int
+        Used by the randomisation and bootstrap tests and the bootstrap intervals.
+    exact : bool
+        Let the randomisation test enumerate all flips instead of drawing random ones.
+    power : float
+        Statistical power assumed when estimating the number of topics needed.
+    """
+
+    __test__ = False  # pytest must not collect it
+
+    tests: tuple[str, ...] = ("t",)
+    correction: str = "holm"
+    tails: int = 2
+    alpha: float = 0.05
+    confidence: float = 0.95
+    interval: str = "bootstrap"
+    resamples: int = 10_000
+    seed: int = 0
+    exact: bool = False
+    power: float = 0.8
+
+    def __post_init__(self) -> None:
+        choices = [("test", test, (*TESTS,)) for test in self.tests]
+        choices.append(("correction", self.correction, CORRECTIONS))
+        choices.append(("interval", self.interval, INTERVALS))
+        for what, choice, known in choices:
+            if not isinstance(choice, str) or choice not in known:
+                raise UsageError(f"unknown {what} {choice!r}; expected {' or '.join(known)}")
+        for name in ("tails", "resamples", "seed"):
+            try:
+                operator.index(getattr(self, name))
+            except TypeError:
+                raise UsageError(
+                    f"{name} {getattr(self, name)!r} is not possible; expected a whole number"
+                ) from None
+        if not self.tests:
+            raise UsageError(f"no test given; expected some of {', '.join(TESTS)}")
+        if self.tails not in (1, 2):
+            raise UsageError(f"{self.tails} tails are not possible; expected 1 or 2")
+        for name in ("alpha", "confidence", "power"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not 0 < value < 1:
+                raise UsageError(f"{name} {value} is not possible; expected between 0 and 1")
+        if self.power <= self.alpha:
+            raise UsageError(f"power {self.power} is not possible; expected more than alpha")
+        if self.resamples < 1:
+            raise UsageError(f"{self.resamples} resamples are not possible; expected at least 1")
+        if self.seed < 0:
+            raise UsageError(f"seed {self.seed} is not possible; expected a number from 0")
+
+    def p_values(self, test: str, differences: Floats) -> Floats:
+        """Return the p values of one test, without correction."""
+        options: dict[str, Any] = {"tails": self.tails}
+        if test in ("randomisation", "bootstrap"):
+            options |= {"resamples": self.resamples, "seed": self.seed}
+        if test == "randomisation":
+            options["exact"] = self.exact
+        return TESTS[test](differences, **options)
+
+    def limits(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return the confidence interval of the mean of each row."""
+        if self.interval == "t":
+            return t_interval(values, confidence=self.confidence)
+        return bootstrap_interval(
+            values, confidence=self.confidence, resamples=self.resamples, seed=self.seed
+        )

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from foveal.analysis.comparison import Comparison, Pairs, TestSettings
+from foveal.analysis.comparison import Comparison, Pairs
 from foveal.analysis.score_matrix import averages_others, free_name, higher_is_better, select_labels
+from foveal.analysis.significance import TestSettings
 from foveal.errors import UsageError, counted, some
 from foveal.measures import parse_measure
 from foveal.model import Results
-from foveal.report.escaping import markdown_text
-from foveal.report.grids import Grid, markdown
+from foveal.model.tables import Table, escape_markdown, format_tables
 
 __all__ = ["Check", "at_least", "bounds_of", "not_worse", "summary", "with_baseline"]
 
@@ -217,7 +217,7 @@ def _pairwise(
         else:
             verdict = f"worse than {other}, but not significantly"
         chance = float(pairs.adjusted[test][k])
-        p = f"corrected p {'< 0.0001' if chance < 0.0001 else f'{chance:.{_DIGITS}f}'} ({test})"
+        p = f"corrected p {'< 0.0001' if chance < 0.00005 else f'{chance:.{_DIGITS}f}'} ({test})"
         interval = _interval(pairs.low[k], pairs.high[k], found.settings)
         checks.append(
             Check(
@@ -238,9 +238,9 @@ def _pairwise(
 def summary(
     title: str,
     checks: Sequence[Check],
-    tables: Sequence[Grid],
+    tables: Sequence[Table],
     warnings: Sequence[str] = (),
-    details: Sequence[Grid] = (),
+    details: Sequence[Table] = (),
 ) -> str:
     """A short text in GitHub's Markdown: verdict, sentences, tables; warnings and more to unfold.
 
@@ -256,18 +256,18 @@ def summary(
     if checks:
         verdict = f": {failed} of {len(checks)} checks failed" if failed else ": all checks passed"
     sign = ":x: " if failed else ":white_check_mark: " if checks else ""
-    lines = [f"## {sign}{markdown_text(title)}{verdict}\n"]
+    lines = [f"## {sign}{escape_markdown(title)}{verdict}\n"]
     # What failed comes first: a summary is read from the top.
     told = [
-        f"- {':white_check_mark:' if check.passed else ':x:'} {markdown_text(check.sentence)}\n"
+        f"- {':white_check_mark:' if check.passed else ':x:'} {escape_markdown(check.sentence)}\n"
         for check in sorted(checks, key=lambda check: check.passed)
     ]
     lines += ["".join(told)] if told else []
-    lines += [markdown(table) for table in tables]
+    lines += [format_tables([table], "markdown") for table in tables]
     if details:
-        lines.append(_unfolded("Details", [markdown(table) for table in details]))
+        lines.append(_unfolded("Details", [format_tables(details, "markdown")]))
     if warnings:
-        listed = "".join(f"- {markdown_text(warning)}\n" for warning in warnings)
+        listed = "".join(f"- {escape_markdown(warning)}\n" for warning in warnings)
         lines.append(_unfolded(counted(len(warnings), "warning"), [listed]))
     return "\n".join(lines) + "\n"
 

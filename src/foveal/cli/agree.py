@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from foveal.cli.options import collection_option, judgements_option, parse_comma_list, parse_topics
-from foveal.cli.shared import GRIDS, choose_format, emit, format_option, output_option, warn
-
-if TYPE_CHECKING:
-    from foveal.analysis.agreement import Agreement
+from foveal.cli.shared import FORMATS, emit_result, format_option, output_option, warn
 
 __all__ = ["command"]
 
@@ -32,7 +27,7 @@ __all__ = ["command"]
     help="Compare only these assessors or pools, as in ann,bob.",
 )
 @click.option("-q", "--per-topic", is_flag=True, help="A row per topic before those over topics.")
-@format_option(GRIDS, "; json holds everything")
+@format_option(FORMATS, "; json holds everything")
 @output_option
 def command(
     judgements: tuple[str, ...],
@@ -59,17 +54,5 @@ def command(
     found = agreement(
         list(judgements), collection=collection, topics=only_topics, assessors=only_assessors
     )
-    content = _rendered(found, choose_format(form, to_file=output is not None), per_topic=per_topic)
     warn(found.notes)
-    emit(content, output)
-
-
-def _rendered(found: Agreement, form: str, *, per_topic: bool) -> str:
-    from foveal.report.agreement import agreement_data, agreement_grids
-    from foveal.report.grids import GRID_FORMATS
-
-    if form == "json":
-        return found.to_json()
-    if form in ("tsv", "csv"):
-        return agreement_data(found, form, per_topic=per_topic)
-    return GRID_FORMATS[form](agreement_grids(found, per_topic=per_topic))
+    emit_result(found, form, output, per_topic=per_topic)

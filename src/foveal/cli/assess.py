@@ -514,7 +514,7 @@ def _told(campaign: Campaign, form: str) -> str:
 
     from foveal.assess.store import Progress
     from foveal.formats.result_files import separated
-    from foveal.report.grids import GRID_FORMATS, Grid
+    from foveal.model.tables import Table, format_tables
 
     rows = campaign.progress()
     if form == "json":
@@ -532,7 +532,7 @@ def _told(campaign: Campaign, form: str) -> str:
         (row.topic, row.assessor, *map(str, row[2:6]), f"{row.seconds / 60:.1f}") for row in rows
     )
     header = ("topic", "assessor", "pooled", "seen", "validated", "relevant", "minutes")
-    return GRID_FORMATS[form]([Grid(header, cells, labels=2)])
+    return format_tables([Table(header, cells, labels=2)], form)
 
 
 @command.command(

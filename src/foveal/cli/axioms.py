@@ -7,7 +7,7 @@ import textwrap
 import click
 
 from foveal.cli.options import seed_option
-from foveal.cli.shared import GRIDS, choose_format, emit, format_option, output_option, say
+from foveal.cli.shared import FORMATS, emit_result, format_option, output_option
 from foveal.errors import UsageError
 
 __all__ = ["command"]
@@ -45,7 +45,7 @@ _WIDTH = 100
     type=click.Choice(_SHOWN),
     help="Which tables; repeatable [default: verdicts and counterexamples].",
 )
-@format_option(GRIDS, "; tsv and csv hold a row for each measure and axiom, json the words too")
+@format_option(FORMATS, "; tsv and csv hold a row for each measure and axiom, json the words too")
 @output_option
 def command(
     measures: tuple[str, ...],
@@ -65,30 +65,18 @@ def command(
     definitions. Measures say where they break an axiom by design.
     """
     from foveal.analysis.axioms import axioms
-    from foveal.formats.result_files import separated
-    from foveal.report.axioms import axiom_grids
-    from foveal.report.grids import GRID_FORMATS
+    from foveal.model.tables import TABLE_FORMATS
 
     if not measures and set(show) != {"axioms"}:
         raise UsageError("no measure given; name measures (-m), or all of them (-m all)")
-    if show and form in ("tsv", "csv", "json"):
+    if show and form is not None and form not in TABLE_FORMATS:
         raise UsageError(f"--show chooses tables, and {form} holds everything; leave it out")
     if not measures:
         click.echo(_definitions(), nl=False)
         return
     found = axioms(measures, campaigns=campaigns, seed=seed)
-    form = choose_format(form or ("table" if show else None), to_file=output is not None)
-    if form == "json":
-        content = found.to_json()
-    elif form in ("tsv", "csv"):
-        rows = list(found.rows())
-        content = separated(list(rows[0]), (list(row.values()) for row in rows), form)
-    else:
-        content = GRID_FORMATS[form](axiom_grids(found, show))
-    emit(content, output)
+    emit_result(found, form or ("table" if show else None), output, show=show)
     if strict and found.failed:
-        named = dict.fromkeys(f"{v.measure} ({v.axiom})" for v in found.failed)
-        say(f"failed: {', '.join(named)}")
         raise click.exceptions.Exit(1)
 
 

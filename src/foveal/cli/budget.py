@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from foveal.cli.options import parse_positive
 from foveal.cli.shared import (
     FORMATS,
-    choose_format,
-    emit,
+    emit_result,
     format_option,
     given_options,
     list_files,
     open_inputs,
     output_option,
-    render_results,
-    say,
     scoring_options,
     warn,
 )
 from foveal.errors import UsageError
-
-if TYPE_CHECKING:
-    from foveal.analysis.budgets import BudgetCurves
 
 __all__ = ["command", "parse_budgets"]
 
@@ -99,38 +92,5 @@ def command(
         collection=collection,
         **given_options(options),
     )
-    content = _drawn(curves, output, form) or _table(curves, form, output, per_topic=per_topic)
     warn(curves.warnings)
-    emit(content, output)
-
-
-def _drawn(curves: BudgetCurves, output: str | None, form: str | None) -> str | bytes | None:
-    """A graph, if the name of the output asks for one."""
-    from foveal.report.budgets import budget_sentences
-    from foveal.report.drawing import PICTURES, picture
-    from foveal.report.drawing import form_of as graph_form
-    from foveal.report.gnuplot import GNUPLOT_FORMATS, gnuplot
-    from foveal.report.graphs import budget_graph
-
-    suffix = "" if output is None else PurePath(output).suffix[1:].lower()
-    if form is not None or output is None or suffix not in (*PICTURES, *GNUPLOT_FORMATS):
-        return None
-    suffix = graph_form(output)
-    notes = tuple(budget_sentences(curves))
-    for note in notes:
-        say(note)
-    graphs = (budget_graph(curves, notes),)
-    return picture(graphs, suffix) if suffix in PICTURES else gnuplot(graphs, suffix)
-
-
-def _table(
-    curves: BudgetCurves, form: str | None, output: str | None, *, per_topic: bool
-) -> str | bytes:
-    from foveal.report.budgets import budget_grid
-    from foveal.report.grids import GRID_FORMATS
-
-    to_file = output is not None
-    form = choose_format(form, to_file=to_file)
-    if form in GRID_FORMATS and not per_topic:
-        return GRID_FORMATS[form]([budget_grid(curves)])
-    return render_results(curves.to_results(), form, per_topic=per_topic, to_file=to_file)
+    emit_result(curves, form, output, per_topic=per_topic)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +12,11 @@ from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
 from foveal.cli.gates import check_summary, conclude
 from foveal.cli.options import seed_option, summary_option
 from foveal.cli.shared import (
-    GRIDS,
+    FORMATS,
     check_saved,
     choose_format,
     choose_task,
-    emit,
+    emit_result,
     format_option,
     given_options,
     list_files,
@@ -31,16 +30,14 @@ from foveal.cli.shared import (
     warn,
 )
 from foveal.errors import InputError, UsageError
-from foveal.formats.result_files import separated
-from foveal.report.comparisons import PARTS, comparison_grids
-from foveal.report.grids import GRID_FORMATS, PAPER_FORMATS, plain
+from foveal.model.tables import PAPER_FORMATS, TABLE_FORMATS
 
 if TYPE_CHECKING:
-    from foveal.analysis.comparison import Comparison
     from foveal.model import Results
 
 __all__ = ["command"]
 
+_TABLES = ("means", "pairs", "matrix", "summary")
 _TAILS = {"two-sided": 2, "better": 1}
 _WORSE = ("significantly", "at-all")
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -146,12 +143,12 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.option(
     "--show",
     multiple=True,
-    type=click.Choice(PARTS),
+    type=click.Choice(_TABLES),
     help="Which tables; repeatable [default: all, but in markdown and latex the means; a list of "
     "more than 45 pairs only if asked for].",
 )
 @format_option(
-    GRIDS,
+    FORMATS,
     "; tsv and csv hold a row for each measure, pair and test, json also the runs and the settings",
 )
 @output_option
@@ -191,7 +188,7 @@ def command(
         measures = (*measures, *(label for label in margins if label != "all"))
     own = ("tests", "correction", "alpha", "confidence", "interval", "resamples", "seed")
     settings = {name: options.pop(name) for name in (*own, "exact", "power")}
-    if show and form in ("tsv", "csv", "json"):
+    if show and form is not None and form not in TABLE_FORMATS:
         raise UsageError(f"--show chooses tables, and {form} holds everything; leave it out")
     refuse_unused(context, _unused(settings) | _unused_gate(margins))
     target = check_summary(summary, (*runs, *judgements, *([baseline] if baseline else [])))
@@ -211,13 +208,14 @@ def command(
     warn(found.warnings)
     checks = not_worse(found, margins, significantly=worse == _WORSE[0]) if margins else ()
     form = choose_format(form or ("table" if show else None), to_file=output is not None)
-    to_terminal = sys.stdout.isatty() and output is None
-    emit(_render(found, form, show, bold=to_terminal), output, styled=form == "table")
+    if not show and form in PAPER_FORMATS:
+        show = ("means",)
+    emit_result(found, form, output, show=show)
 
     def text() -> str:
-        means, *more = comparison_grids(found, ("means", "pairs"))
-        said = [*results.meta.get("warnings", ()), *found.warnings]
-        return summary_of("Comparison", checks, [means], said, more)
+        means, *more = found.tables(("means", "pairs"))
+        warnings = [*results.meta.get("warnings", ()), *found.warnings]
+        return summary_of("Comparison", checks, [means], warnings, more)
 
     conclude(checks, target, text)
 
@@ -331,16 +329,3 @@ def _name(results: Results, baseline: str | None) -> str | None:
                 if _given(baseline, (path,)):
                     return str(name)
     return baseline
-
-
-def _render(found: Comparison, form: str, show: tuple[str, ...], *, bold: bool) -> str:
-    """Return the comparison in a format."""
-    if form == "json":
-        return found.to_json()
-    if form in ("tsv", "csv"):
-        rows = list(found.pair_rows())
-        return separated(list(rows[0]), (list(row.values()) for row in rows), form)
-    tables = comparison_grids(found, show, paper=form in PAPER_FORMATS)
-    if form == "table":
-        return "\n".join(plain(table, bold=bold) for table in tables)
-    return GRID_FORMATS[form](tables)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,11 @@ import click
 
 from foveal.cli.options import parse_positive
 from foveal.cli.shared import (
-    GRIDS,
+    FORMATS,
     check_saved,
     choose_format,
     emit,
+    emit_result,
     format_option,
     given_options,
     list_files,
@@ -34,7 +34,6 @@ from foveal.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from foveal.model import Results
-    from foveal.report.correlations import Findings
 
 __all__ = ["command"]
 
@@ -126,9 +125,9 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
     help="Tails of the test for --discriminative-power.",
 )
 @click.option(
-    "--heatmap", metavar="FILE", help="Draw the matrix; .svg, or with matplotlib .png and .pdf."
+    "--heatmap", metavar="FILE", help="Draw the matrix as .svg, .png or .pdf (needs matplotlib)."
 )
-@format_option(GRIDS)
+@format_option(FORMATS)
 @output_option
 @click.pass_context
 def command(
@@ -163,8 +162,8 @@ def command(
     """
     from foveal.analysis import rankings
     from foveal.analysis import stability as stable
+    from foveal.analysis.correlation_results import Correlations
     from foveal.analysis.rankings import correlate
-    from foveal.report.correlations import Findings
 
     chosen = _COEFFICIENTS if "all" in coefficients else tuple(dict.fromkeys(coefficients))
     halves = by == "topics" and topic_sets is None
@@ -176,7 +175,7 @@ def command(
     sets = None if topic_sets is None else _read_sets(topic_sets)
     results = _results(list_files(runs), judgements, measures, tasks, warnings, options)
     number = sum(len(part.measures) for part in results.values())
-    found, swaps, powers = None, None, None
+    found = Correlations.without_pairs(by)
     alone = by == "measure" and len(rankings.measure_names(results)) < 2
     if not (alone and (stability or power)):
         with progress_bar(number if halves else 0, "sampling") as advance:
@@ -191,7 +190,9 @@ def command(
                 progress=advance,
             )
     left_out: list[str] = []
+    used = dict(found.meta)
     if stability:
+        used |= {"samples": samples, "seed": seed}
         with progress_bar(number, "sampling") as advance:
             swaps = stable.swaps_of(
                 results,
@@ -201,26 +202,22 @@ def command(
                 progress=advance,
                 warnings=left_out,
             )
+        found = replace(found, swap_rates=swaps)
     if power:
+        used |= {"alpha": alpha, "tails": tails}
         powers = stable.power_of(results, alpha=alpha, tails=tails, warnings=left_out)
-    known = () if found is None else found.notes
-    warnings += [line for line in dict.fromkeys(left_out) if line not in known]
-    content = Findings(found, swaps, powers, samples, seed, alpha, tails)
-    meta = _meta(results, content, warnings)
-    text = _render(content, form, meta, to_file=output is not None)
-    picture = None
+        found = replace(found, discriminative_power=powers)
+    warnings += [line for line in dict.fromkeys(left_out) if line not in found.notes]
+    found = replace(found, meta=_describe_inputs(results, used, found.notes, warnings))
     if heatmap is not None:
-        from foveal.report.heatmap import heatmap as draw
+        from foveal.report.drawing import draw
 
-        if found is None:
+        if not found.coefficients:
             raise UsageError("--heatmap draws correlations, and one measure alone has none")
-        picture = draw(found, heatmap)
-    warn(warnings)
-    if found is not None and choose_format(form, to_file=output is not None) in ("tsv", "csv"):
-        warn(found.notes)
-    if heatmap is not None and picture is not None:
-        emit(picture, heatmap)
-    emit(text, output, styled=choose_format(form, to_file=output is not None) == "table")
+        emit(draw(found.graphs(), Path(heatmap).suffix[1:].lower()), heatmap)
+    form = choose_format(form, to_file=output is not None)
+    warn([*warnings, *(found.notes if form in ("tsv", "csv") else ())])
+    emit_result(found, form, output)
 
 
 def _unused(
@@ -358,30 +355,15 @@ def _scored(
     return scored_by_task(runs, tasks, own, scored, warnings)
 
 
-# -- output ------------------------------------------------------------------------------------
-
-
-def _render(found: Findings, asked: str | None, meta: Mapping[str, Any], *, to_file: bool) -> str:
-    from foveal.report.grids import GRID_FORMATS, plain
-
-    form = choose_format(asked, to_file=to_file)
-    if form == "json":
-        return found.json(meta)
-    if form in ("tsv", "csv"):
-        return found.data(form)
-    if form != "table":
-        return GRID_FORMATS[form](found.grids(None))
-    terminal = sys.stdout.isatty() and not to_file
-    width = shutil.get_terminal_size((100, 24)).columns
-    return "\n".join(plain(grid, bold=terminal) for grid in found.grids(width))
-
-
-def _meta(results: Mapping[str, Results], content: Findings, warnings: list[str]) -> dict[str, Any]:
-    """Provenance: version, what decided the numbers, and the inputs of every task."""
+def _describe_inputs(
+    results: Mapping[str, Results],
+    used: Mapping[str, Any],
+    notes: Sequence[str],
+    warnings: list[str],
+) -> dict[str, Any]:
+    """Return the meta: version, options that decided the numbers, and the inputs of every task."""
     from foveal._version import __version__
 
-    found = content.found
-    sampled = content.swaps is not None or (found is not None and not found.matrix)
     inputs: dict[tuple[Any, ...], dict[str, Any]] = {}
     options: dict[str, Any] = {}
     for part in results.values():
@@ -391,13 +373,10 @@ def _meta(results: Mapping[str, Results], content: Findings, warnings: list[str]
                 inputs[tuple(item.values())] = dict(item)
     return {
         "version": __version__,
-        "options": options
-        | ({} if found is None else dict(found.meta))
-        | ({"samples": content.samples, "seed": content.seed} if sampled else {})
-        | ({"alpha": content.alpha, "tails": content.tails} if content.powers is not None else {}),
+        "options": {**options, **used},
         "tasks": {task: list(part.runs) for task, part in results.items()},
         "measures": {task: list(part.measures) for task, part in results.items()},
         "inputs": list(inputs.values()),
-        "notes": [] if found is None else list(found.notes),
+        "notes": list(notes),
         "warnings": warnings,
     }

@@ -20,7 +20,7 @@ from foveal.cli.shared import (
     open_inputs,
     output_option,
     refuse_missing,
-    render_results,
+    render_result,
     say,
     score_runs,
     scoring_options,
@@ -175,7 +175,7 @@ def command(
 
         checks = at_least(results, bounds)
     form = choose_format(form, to_file=output is not None)
-    content = render_results(results, form, per_topic=per_topic, to_file=output is not None)
+    content = render_result(results, form, output, per_topic=per_topic)
     emit(content, output, styled=form == "table")
     if checks or target is not None:
         from foveal.cli.gates import conclude
@@ -185,10 +185,10 @@ def command(
 
 def _summarise(results: Results, checks: Sequence[Check]) -> str:
     """Return scores and checks as the Markdown of --summary."""
+    from foveal.analysis.score_tables import tabulate_scores
     from foveal.bridges.gates import summary
-    from foveal.report.tables import titled
 
-    table = titled(results, per_topic=False)
+    table = tabulate_scores(results, titled=True)
     return summary("Scores", checks, [table], results.meta["warnings"])
 
 
@@ -241,11 +241,10 @@ def _evaluate_configuration(
             progress=advance,
             **given_options(options),
         )
-    to_file = output is not None
-    form = choose_format(form, to_file=to_file)
+    form = choose_format(form, to_file=output is not None)
     scored = list(zip(jobs, found, strict=True))
     parts = [
-        render_results(results, form, per_topic=per_topic, to_file=to_file)
+        render_result(results, form, output, per_topic=per_topic)
         for job, results in scored
         if job.results is None
     ]

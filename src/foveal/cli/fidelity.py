@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from foveal.cli.shared import (
-    GRIDS,
+    FORMATS,
     choose_format,
     choose_task,
-    emit,
+    emit_result,
     format_option,
     given_options,
     list_files,
@@ -22,9 +22,6 @@ from foveal.cli.shared import (
     warn,
 )
 from foveal.errors import UsageError
-
-if TYPE_CHECKING:
-    from foveal.analysis.fidelity import Fidelity
 
 __all__ = ["command"]
 
@@ -68,7 +65,7 @@ _SIMULATED = 20
     type=click.Choice(_TABLES),
     help="Only this table [default: all; tsv and csv hold one, the orderings].",
 )
-@format_option(GRIDS, "; json holds everything")
+@format_option(FORMATS, "; json holds everything")
 @output_option
 def command(
     judgements: tuple[str, ...],
@@ -118,23 +115,10 @@ def command(
             progress=advance,
             **given_options(options),
         )
-    form = choose_format(form, to_file=output is not None)
-    content = _rendered(trial, form, table)
     warn(trial.notes)
-    emit(content, output)
-    if form in ("tsv", "csv") and table != "verdict":  # whose rows hold numbers only
-        for sentence in trial.sentences:
+    emit_result(trial, form, output, table=table)
+    if choose_format(form, to_file=output is not None) in ("tsv", "csv") and table != "verdict":
+        for sentence in trial.sentences:  # the rows hold numbers only
             say(sentence)
     if not trial.passed:
         raise click.exceptions.Exit(1)
-
-
-def _rendered(trial: Fidelity, form: str, table: str | None) -> str:
-    from foveal.report.fidelity import grids_of, rows_of
-    from foveal.report.grids import GRID_FORMATS
-
-    if form == "json":
-        return trial.to_json()
-    if form in ("tsv", "csv"):
-        return rows_of(trial, table, form)
-    return GRID_FORMATS[form](grids_of(trial, table))

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from foveal.measures import Measure
-    from foveal.report.graphs import Graph, GraphKind
+    from foveal.model.graphs import Graph
+    from foveal.report.graphs import GraphKind
 
 __all__ = ["command"]
 
@@ -35,11 +36,12 @@ def _list(context: click.Context, _: click.Parameter, value: bool) -> None:  # n
     """Print the graphs with what they show and need."""
     if not value or context.resilient_parsing:
         return
+    from foveal.model.tables import Table, format_tables
     from foveal.report.graphs import GRAPHS
-    from foveal.report.grids import Grid, plain
 
     rows = tuple((kind.name, kind.description, kind.needs) for kind in GRAPHS.values())
-    click.echo(plain(Grid(("graph", "shows", "needs"), rows, labels=3)), nl=False)
+    table = Table(("graph", "shows", "needs"), rows, labels=3)
+    click.echo(format_tables([table], "table"), nl=False)
     context.exit()
 
 

@@ -7,17 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from foveal.cli.options import max_bytes_option, parse_positive, parse_topics
-from foveal.cli.shared import GRIDS, choose_format, exact_csv_option, say, warn
+from foveal.cli.shared import FORMATS, choose_format, exact_csv_option, say, warn
 from foveal.cli.texts import open_runs
 from foveal.errors import UsageError
-
-if TYPE_CHECKING:
-    from foveal.analysis.pooling import Pooling
 
 __all__ = ["command"]
 
@@ -127,7 +123,7 @@ def _budget(
     "-f",
     "--format",
     "form",
-    type=click.Choice(GRIDS),
+    type=click.Choice(FORMATS),
     help="Format of --stats [default: table on a terminal, else tsv].",
 )
 @exact_csv_option
@@ -174,7 +170,7 @@ def command(
     from foveal.analysis.pooling import pool
     from foveal.files.atomic import write_files
     from foveal.formats.pool_files import pool_lines
-    from foveal.report.pools import summary
+    from foveal.report.write import render
 
     taken = open_runs(runs, *judgements)
     with _progress() as advance:
@@ -197,9 +193,10 @@ def command(
     warn(found.warnings)
     content: dict[str | Path, str | bytes] = {output or _STDOUT: pool_lines(found.pool)}
     if stats is not None:
-        content[stats] = _described(found, form, stats, per_topic=per_topic)
+        form = choose_format(form, to_file=stats != _STDOUT)
+        content[stats] = render(found.statistics, form, per_topic=per_topic)
     write_files(content)
-    say(summary(found.statistics))
+    say(found.statistics.summary())
 
 
 def _check_places(output: str | None, stats: str | None, inputs: Sequence[str]) -> None:
@@ -235,16 +232,3 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
             bar.update(done - bar.pos)
 
         yield advance
-
-
-def _described(found: Pooling, form: str | None, stats: str, *, per_topic: bool) -> str:
-    """The statistics in a format."""
-    from foveal.report.grids import GRID_FORMATS
-    from foveal.report.pools import pool_data, pool_grids, pool_json
-
-    form = choose_format(form, to_file=stats != _STDOUT)
-    if form == "json":
-        return pool_json(found.statistics, found.pool.header)
-    if form in ("tsv", "csv"):
-        return pool_data(found.statistics, form)
-    return GRID_FORMATS[form](pool_grids(found.statistics, per_topic=per_topic))

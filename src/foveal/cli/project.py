@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import click
@@ -13,8 +14,9 @@ from foveal.cli.options import (
     parse_comma_list,
     parse_positive,
 )
-from foveal.cli.shared import GRIDS, choose_format, emit, format_option, output_option
+from foveal.cli.shared import FORMATS, emit, emit_result, format_option, output_option
 from foveal.errors import UsageError
+from foveal.formats.result_files import separated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -102,7 +104,7 @@ def _windows(
 )
 @click.option("-q", "--per-topic", is_flag=True, help="A row per topic before the means.")
 @format_option(
-    (*GRIDS, *_FILES),
+    (*FORMATS, *_FILES),
     "; qrels: TREC judgements of units; gains: relevant characters of topics and units; units: "
     "names and places",
 )
@@ -130,7 +132,7 @@ def command(
     them could score whatever the retriever does. With -f qrels, judgements of units for tools that
     know only documents.
     """
-    from foveal.analysis.projection import project
+    from foveal.analysis.projection import Projections, project
     from foveal.formats import read_judgements
 
     truth = read_judgements(list(judgements))
@@ -140,8 +142,10 @@ def command(
     if form in _FILES and len(taken) > 1:
         raise UsageError(f"{form} are of one division; {len(taken)} given")
     found = [project(truth, one, budgets=at or (), assessors=assessors) for one in taken]
-    form = choose_format(form, to_file=output is not None)
-    emit(_rendered(found, form, grades, threshold, per_topic=per_topic), output)
+    if form in _FILES:
+        emit(_write_file(found[0], form, grades, threshold), output)
+    else:
+        emit_result(Projections(tuple(found)), form, output, per_topic=per_topic)
 
 
 def _divisions(
@@ -186,20 +190,12 @@ def _lengths(truth: Judgements, collection: str | None) -> Mapping[str, int]:
     return dict(zip(docs.to_list(), length, strict=True))
 
 
-def _rendered(
-    found: list[Projection], form: str, grades: int, threshold: float, *, per_topic: bool
-) -> str:
-    from foveal.report import projection as report
-    from foveal.report.grids import GRID_FORMATS
-
+def _write_file(found: Projection, form: str, grades: int, threshold: float) -> str:
+    """Return the judgements of units, their gains, or the units themselves."""
     if form == "qrels":
-        return found[0].qrels(grades=grades, threshold=threshold)
+        return found.qrels(grades=grades, threshold=threshold)
     if form == "gains":
-        return report.gains_text(found[0])
-    if form == "units":
-        return report.units_text(found[0])
-    if form == "json":
-        return report.projection_json(found)
-    if form in ("tsv", "csv"):
-        return report.projection_data(found, form, per_topic=per_topic)
-    return GRID_FORMATS[form](report.projection_grids(found, per_topic=per_topic))
+        columns = ("topic", "unit", "size", "relevant", "share")
+        return separated(columns, found.gains.select(columns).iter_rows(), "tsv")
+    rows = found.division.to_frame().iter_rows(named=True)
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from foveal.evaluation.evaluation import RunLike
     from foveal.model import Judgements, Results
+    from foveal.model.result_object import Result
 
 __all__ = [
     "FORMATS",
@@ -41,6 +42,7 @@ __all__ = [
     "choose_format",
     "choose_task",
     "emit",
+    "emit_result",
     "exact_csv_option",
     "format_option",
     "given_options",
@@ -51,7 +53,7 @@ __all__ = [
     "read_saved",
     "refuse_missing",
     "refuse_unused",
-    "render_results",
+    "render_result",
     "say",
     "score_runs",
     "scoring_options",
@@ -404,9 +406,9 @@ def read_saved(paths: Sequence[str]) -> list[Results]:
 
 
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "markdown", "latex", "html")
-"""Formats of results: a table for the terminal, formats of data, formats of reports."""
+"""Formats of scores and result objects."""
 GRIDS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
-"""Formats of everything that is found out about results."""
+"""Formats of commands whose result objects are not converted yet."""
 
 
 # -- options of output -------------------------------------------------------------------------
@@ -478,19 +480,35 @@ def choose_format(form: str | None, *, to_file: bool) -> str:
     return form or ("table" if sys.stdout.isatty() and not to_file else "tsv")
 
 
-def render_results(results: Results, form: str, *, per_topic: bool, to_file: bool) -> str | bytes:
-    """Return the results in a format."""
-    from foveal.formats.result_files import DATA_FORMATS
+def render_result(result: Result | Results, form: str, output: str | None, **shown: Any) -> Any:
+    """Return a result in a format; a table fits the terminal it is printed on."""
+    from foveal.report.write import render
 
-    if form in DATA_FORMATS:
-        return DATA_FORMATS[form](results, per_topic=per_topic)
-    from foveal.report.tables import TABLE_FORMATS, plain
+    to_terminal = sys.stdout.isatty() and output is None
+    width = shutil.get_terminal_size((100, 24)).columns if form == "table" else None
+    return render(result, form, width=width, bold=to_terminal, **shown)
 
-    if form == "table":
-        width = shutil.get_terminal_size((100, 24)).columns
-        terminal = sys.stdout.isatty() and not to_file
-        return plain(results, per_topic=per_topic, width=width, bold=terminal)
-    return TABLE_FORMATS[form](results, per_topic=per_topic)
+
+def emit_result(result: Result, form: str | None, output: str | None, **shown: Any) -> None:
+    """Write a result; its summary follows a table, and otherwise goes to standard error.
+
+    An output such as ``graph.svg`` is a picture of the result's graphs.
+    """
+    suffix = "" if output is None or form else Path(output).suffix[1:].lower()
+    summary = result.summary()
+    if suffix in ("svg", "png", "pdf", "dat", "gp", "gnuplot") and (graphs := result.graphs()):
+        from foveal.report.drawing import draw
+
+        emit(draw(graphs, suffix), output)
+    else:
+        form = choose_format(form, to_file=output is not None)
+        content = render_result(result, form, output, **shown)
+        if summary and form == "table":
+            content += f"\n{escape_controls(summary, keep=chr(10))}\n"
+            summary = ""
+        emit(content, output, styled=form == "table")
+    if summary:
+        say(summary)
 
 
 def emit(content: str | bytes, path: str | None, *, styled: bool = False) -> None:

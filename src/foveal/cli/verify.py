@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from foveal.cli.options import collection_option, judgements_option
-from foveal.cli.shared import GRIDS, choose_format, emit, format_option, output_option, say, warn
+from foveal.cli.shared import FORMATS, emit_result, format_option, output_option, say, warn
 from foveal.cli.texts import open_judgements
 from foveal.errors import InputError, UsageError, counted
 
@@ -59,7 +59,7 @@ _MOST = 20
 @click.option(
     "--quote", is_flag=True, help="With --repair: give spans without a quote one, with context."
 )
-@format_option(GRIDS, "; json holds everything")
+@format_option(FORMATS, "; json holds everything")
 @output_option
 def command(
     judgements: tuple[str, ...],
@@ -97,9 +97,8 @@ def command(
     truth = read_judgements(located) if isinstance(located, list) else located
     source = _source(truth, texts, collection, documents, name_from)
     found = verify(truth, source.read(frozenset(truth.doc)), similarity=similarity)
-    content = _rendered(found, choose_format(form, to_file=output is not None))
     warn(_warnings(found))
-    emit(content, output)
+    emit_result(found, form, output)
     sound = found.is_sound
     if repair is not None:
         mended = found.repaired(quote=quote)
@@ -147,17 +146,6 @@ def _source(
             f"with {source.whitespace!r}",
         )
     return source
-
-
-def _rendered(found: Anchors, form: str) -> str:
-    from foveal.report.anchors import anchor_data, anchor_grids
-    from foveal.report.grids import GRID_FORMATS
-
-    if form == "json":
-        return found.to_json()
-    if form in ("tsv", "csv"):
-        return anchor_data(found, form)
-    return GRID_FORMATS[form](anchor_grids(found))
 
 
 def _warnings(found: Anchors) -> list[str]:

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from foveal.errors import UsageError
-from foveal.report.gnuplot import GNUPLOT_FORMATS
-from foveal.report.graphs import Axis, Graph, Line
+from foveal.model.graphs import Axis, Graph, Line, Matrix
+from foveal.report.gnuplot import GNUPLOT_FORMATS, gnuplot
 
-__all__ = ["DASHES", "MARKERS", "PALETTE", "PICTURES", "figure", "form_of", "picture"]
+__all__ = ["DASHES", "MARKERS", "PALETTE", "PICTURES", "draw", "figure", "form_of", "picture"]
 
 PICTURES = ("svg", "png", "pdf")
 
@@ -86,7 +86,7 @@ def form_of(path: str) -> str:
     return form
 
 
-def picture(graphs: Sequence[Graph], form: str, *, width: float = 3.5) -> bytes:
+def picture(graphs: Sequence[Graph | Matrix], form: str, *, width: float = 3.5) -> bytes:
     """Graphs, one below the other, in one of `PICTURES`; `width` in inches."""
     mpl = _matplotlib()
     content = io.BytesIO()
@@ -101,10 +101,21 @@ def picture(graphs: Sequence[Graph], form: str, *, width: float = 3.5) -> bytes:
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
         # A name may have letters that the font has not: they are boxes, and nothing is wrong.
         warnings.filterwarnings("ignore", "Glyph")
-        figure(graphs, width=width).savefig(content, format=form, dpi=300, metadata=about[form])
+        drawn = figure(graphs, width=width)
+        drawn.savefig(content, format=form, dpi=300, metadata=about[form])
     if form != "svg":
         return content.getvalue()
     return _accessible(content.getvalue().decode(), title, told).encode()
+
+
+def draw(graphs: Sequence[Graph | Matrix], form: str, *, width: float = 3.5) -> str | bytes:
+    """Return graphs as a picture or as data for gnuplot, whichever the format asks for."""
+    if form in PICTURES:
+        return picture(graphs, form, width=width)
+    lines = [graph for graph in graphs if isinstance(graph, Graph)]
+    if len(lines) < len(graphs):
+        raise UsageError(f"a heat map is drawn as {', '.join(PICTURES)}; {form} holds curves")
+    return gnuplot(lines, form)
 
 
 def _matplotlib() -> Any:
@@ -135,9 +146,12 @@ def _accessible(svg: str, title: str, told: str) -> str:
 # -- one figure --------------------------------------------------------------------------------
 
 
-def figure(graphs: Sequence[Graph], *, width: float = 3.5) -> Any:
-    """Graphs, one below the other, as a matplotlib Figure (``foveal[plot]`` must be installed)."""
+def figure(given: Sequence[Graph | Matrix], *, width: float = 3.5) -> Any:
+    """Return graphs or heat maps, one below the other, as a Figure of matplotlib."""
     mpl = _matplotlib()
+    if matrices := [graph for graph in given if isinstance(graph, Matrix)]:
+        return _draw_matrices(matrices)
+    graphs = [graph for graph in given if isinstance(graph, Graph)]
     from matplotlib.figure import Figure
 
     with mpl.rc_context(_STYLE):
@@ -362,3 +376,40 @@ _MARKS = {
     "level": _level,
     "aid": _aid,
 }
+
+
+# -- heat maps -------------------------------------------------------------------------------------
+
+_BLUES = ("#f7fbff", "#deebf7", "#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c")
+_UNDEFINED = "#eeeeee"
+
+
+def _draw_matrices(matrices: Sequence[Matrix]) -> Any:
+    """Return heat maps as a Figure, one below the other.
+
+    One hue from light to dark survives a grey printer and every kind of colour vision.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.figure import Figure
+
+    blues = LinearSegmentedColormap.from_list("blues", _BLUES).with_extremes(bad=_UNDEFINED)
+    known = np.concatenate([matrix.values.ravel() for matrix in matrices])
+    low = min(np.floor(np.nanmin(known) * 10 + 1e-9) / 10, 0.9)
+    n, labels = len(matrices[0].labels), [_clean(label) for label in matrices[0].labels]
+    side = 0.6 * n + 0.09 * max(map(len, labels)) + 1.2
+    drawn = Figure(figsize=(side + 0.8, side * len(matrices)), dpi=150, layout="constrained")
+    axes = drawn.subplots(len(matrices), 1, squeeze=False)[:, 0]
+    for axis, matrix in zip(axes, matrices, strict=True):
+        image = axis.imshow(matrix.values, cmap=blues, vmin=low, vmax=1)
+        axis.set_xticks(range(n), labels, rotation=60, ha="left", rotation_mode="anchor")
+        axis.set_yticks(range(n), labels)
+        axis.tick_params(length=0, labeltop=True, labelbottom=False)
+        axis.set_title(matrix.title, loc="left", fontweight="bold")
+        axis.spines[:].set_visible(False)
+        for i, j in np.ndindex(n, n):
+            value = (float(matrix.values[i, j]) - low) / (1 - low)
+            ink = "white" if value > 0.55 else "black"
+            axis.text(j, i, matrix.format_cell(i, j), ha="center", va="center", color=ink)
+        drawn.colorbar(image, ax=axis, shrink=0.7)
+    axes[-1].set_xlabel(textwrap.fill(matrices[0].note, int(18 * side)), loc="left")
+    return drawn

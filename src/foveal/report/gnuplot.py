@@ -13,7 +13,7 @@ from math import isnan
 import numpy as np
 import numpy.typing as npt
 
-from foveal.report.graphs import Axis, Graph, Line
+from foveal.model.graphs import Axis, Graph, Line
 
 __all__ = ["GNUPLOT_FORMATS", "gnuplot"]
 

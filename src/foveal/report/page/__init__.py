@@ -29,7 +29,8 @@ from foveal.measures import Measure, find_measure, parse_measures
 from foveal.measures.base import CURVE, OverlapRule
 from foveal.measures.xcg import Cumulated
 from foveal.model import Judgements, Results
-from foveal.report.graphs import GRAPHS, Graph, GraphKind, gain_graph, gain_measures
+from foveal.model.graphs import Graph
+from foveal.report.graphs import GRAPHS, GraphKind, gain_graph, gain_measures
 from foveal.report.page.data import collect, direction, document_views, profile_run
 
 __all__ = ["LARGEST", "Page", "report_page"]

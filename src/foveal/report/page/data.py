@@ -16,10 +16,12 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal._version import __version__
-from foveal.analysis.comparison import Comparison, Pairs, TestSettings
+from foveal.analysis.comparison import Comparison, Pairs
 from foveal.analysis.correlation import kendall_tau_b
 from foveal.analysis.gain_curves import cumulate_gains
 from foveal.analysis.score_matrix import compute_ranking_scores, round_noise
+from foveal.analysis.score_tables import tabulate_scores
+from foveal.analysis.significance import TestSettings
 from foveal.collection import SourceTexts
 from foveal.errors import InputError
 from foveal.evaluation.evaluation import Evaluation, RunLike, Scores
@@ -27,9 +29,8 @@ from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Gold
 from foveal.measures.xcg import Cumulated, Curves
 from foveal.model import UNKNOWN, Judgements, Results, Run, Topics
-from foveal.report.graphs import Graph
-from foveal.report.grids import Grid
-from foveal.report.tables import grid
+from foveal.model.graphs import Graph
+from foveal.model.tables import Table
 
 __all__ = [
     "RunProfile",
@@ -168,7 +169,7 @@ def collect(
 
     `results` hold the measures of the table; the answer of the first screen uses the measure `by`.
     """
-    table = grid(results, per_topic=False)
+    table = tabulate_scores(results)
     labels, n = results.measures, len(results.runs)
     compared = {} if comparison is None else {own.measure: own for own in comparison.measures}
     # A run that is alone has intervals, too.
@@ -264,7 +265,7 @@ def collect(
     }
 
 
-def answer(results: Results, table: Grid, pairs: Pairs | None, label: str) -> dict[str, Any]:
+def answer(results: Results, table: Table, pairs: Pairs | None, label: str) -> dict[str, Any]:
     """Return a sentence on the best run by a measure, and if the lead is sure: yes, no, unknown."""
     column, sign, sure = results.measures.index(label), direction(label), "unknown"
     values = results.overall[:, column]

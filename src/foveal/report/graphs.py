@@ -1,140 +1,46 @@
-"""Graphs as data (axes, lines, notes, text alternative), and the kinds of graphs of the papers."""
+"""The graphs of the papers: their kinds, and how results, gains and lengths become lines.
+
+`foveal.report.drawing`, `foveal.report.gnuplot` and the report page draw them and add no number.
+Curves are read off results: a point of a graph is the row of the results that carries its name,
+such as ``ep@0.10`` for the tenth point of the graph ``ep``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from foveal.analysis.gain_curves import GainCurves, RunLengths
 from foveal.errors import UsageError, some
 from foveal.evaluation.presets import find_preset
 from foveal.measures import Measure, find_measure, parse_measure, parse_measures
 from foveal.measures.xcg import Cumulated
 from foveal.model import Results
+from foveal.model.graphs import Axis, Graph, Line
 
-__all__ = ["GRAPHS", "Axis", "Floats", "Graph", "GraphKind", "Line", "Mark", "find_graph"]
+__all__ = [
+    "GRAPHS",
+    "GraphKind",
+    "find_graph",
+    "gain_graph",
+    "gain_measures",
+    "lengths_graph",
+]
 
 Floats = npt.NDArray[np.float64]
-Mark = Literal["line", "steps", "points", "bars", "level", "aid"]
 Source = Literal["results", "gains", "lengths"]
 
 _MOST_NAMES = 40
 """Largest number of topics named along an axis."""
+_MOST_POINTS = 200
+"""Largest number of points of a line of lengths."""
 _WIDE = 0.3
 """Half the height of a run's band; bands are 1 apart."""
-
-
-@dataclass(frozen=True)
-class Axis:
-    """An axis of a graph.
-
-    Parameters
-    ----------
-    label, unit : str
-    low, high : float, optional
-        Ends of the axis; None: the ends of the data.
-    log : bool
-    names : tuple of str
-        Names of the positions 0, 1, ...; empty if positions are numbers.
-    """
-
-    label: str
-    unit: str = ""
-    low: float | None = None
-    high: float | None = None
-    log: bool = False
-    names: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The label with its unit.
-
-        >>> Axis("rank", "results").text
-        'rank (results)'
-        """
-        return f"{self.label} ({self.unit})" if self.unit else self.label
-
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    """A curve, steps, points, bars, a level, or an aid to the eye.
-
-    Parameters
-    ----------
-    name : str
-        Entry of the legend; empty for none.
-    x, y : float64 arrays
-    mark : str
-        How it is drawn.
-    series : int, optional
-        Lines of one run share a number, and with it colour and style; None is neutral.
-    """
-
-    name: str
-    x: Floats
-    y: Floats
-    mark: Mark = "line"
-    series: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Graph:
-    """A graph.
-
-    Parameters
-    ----------
-    kind : str
-        Its name in `GRAPHS`.
-    title : str
-    x, y : Axis
-    lines : tuple of Line
-    notes : tuple of str
-        Sentences below it or in its caption.
-    """
-
-    kind: str
-    title: str
-    x: Axis
-    y: Axis
-    lines: tuple[Line, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def text_alternative(self) -> str:
-        """The graph in words, for readers who cannot see it.
-
-        >>> line = Line("mine", np.array([1.0, 2.0]), np.array([0.5, 0.25]))
-        >>> Graph("ep", "Two points", Axis("rank"), Axis("score"), (line,)).text_alternative
-        'Two points. Across: rank. Up: score. mine: 0.5 at 1, 0.25 at 2.'
-        """
-        parts = [f"{self.title}.", f"Across: {self.x.text}.", f"Up: {self.y.text}."]
-        parts += [text for line in self.lines if (text := self._describe(line))]
-        return " ".join([*parts, *self.notes])
-
-    def _describe(self, line: Line) -> str:
-        """Return a few points of a line in words."""
-        if not line.name or line.mark == "aid" or not len(line.x):
-            return ""
-        if self.y.names:  # points of a run side by side: their spread
-            low, middle, high = np.nanquantile(line.x, (0, 0.5, 1)).tolist()
-            return f"{line.name}: from {low:.4g} to {high:.4g}, median {middle:.4g}."
-        shown = np.unique(np.linspace(0, len(line.x) - 1, 5).round().astype(int)).tolist()
-        if self.x.names:
-            shown = list(range(len(line.x)))
-        points = [
-            f"{_number(line.y[i])} at "
-            + (self.x.names[int(line.x[i])] if self.x.names else _number(line.x[i]))
-            for i in shown
-        ]
-        return f"{line.name}: {', '.join(points)}."
-
-
-def _number(value: float) -> str:
-    return "undefined" if np.isnan(value) else f"{float(value):.4g}"
 
 
 @dataclass(frozen=True)
@@ -605,4 +511,147 @@ def find_graph(name: str) -> GraphKind:
     raise UsageError(
         f"unknown graph {name!r}{hint}; expected {', '.join(GRAPHS)} ('foveal plot --list' "
         "describes them)"
+    )
+
+
+# -- graphs that are not read off scores alone ----------------------------------------------------
+
+
+def gain_measures(bare: Measure, rank: int, level: float) -> tuple[Measure, ...]:
+    """Return the scores read off a graph of gains: nxCG at a rank, ep at a level.
+
+    ep interpolates linearly, as the curves are drawn: ``between=curve``.
+    """
+    ep = find_measure("ep")(**bare.settings, between="curve")
+    return find_measure("nxCG")(**bare.settings) @ rank, ep @ level
+
+
+def gain_graph(
+    gains: Sequence[GainCurves],
+    scores: Results,
+    bare: Measure,
+    *,
+    rank: int = 10,
+    level: float = 0.5,
+    topic: str | None = None,
+    ranks: int | None = None,
+) -> Graph:
+    """Draw the cumulated gain of runs and of the ideal list, and where nxCG and ep are read off.
+
+    Parameters
+    ----------
+    gains : GainCurves of each run
+    scores : Results
+        Scores of the same runs by `gain_measures`, for the legend.
+    bare : Measure
+        nxCG with the parameters of the gains.
+    rank, level : where nxCG and ep are read off; a level is a share of all there is to gain
+    topic : one topic instead of the mean
+    ranks : the last rank drawn
+    """
+    curves = [own.of(topic) for own in gains]
+    nxcg, ep = gain_measures(bare, rank, level)
+    last = max(max(map(len, pair)) for pair in curves) - 1
+    last = max(min(last, ranks or last), rank)
+    lines: list[Line] = []
+    for i, (own, pair) in enumerate(zip(gains, curves, strict=True)):
+        values = [
+            scores[own.run, m.label, topic] if topic else scores[own.run, m.label]
+            for m in (nxcg, ep)
+        ]
+        said = f"{own.run}: nxCG@{rank} {values[0]:.4f}, ep@{level:g} {values[1]:.4f}"
+        lines.append(_cumulated_line(said, pair.xCG, last, i))
+    ideals: dict[bytes, list[int]] = {}
+    for i, pair in enumerate(curves):
+        ideals.setdefault(pair.xCI.tobytes(), []).append(i)
+    for places in ideals.values():
+        of = "" if len(ideals) == 1 else " of " + ", ".join(gains[i].run for i in places)
+        lines.append(_cumulated_line(f"ideal{of}", curves[places[0]].xCI, last, None))
+    lines += _mark_scores(curves, rank, level, last)
+    title = f"Cumulated gain: {bare}, " + (f"topic {topic}" if topic else "mean over topics")
+    notes = ["ep is read on straight lines between ranks: ep(between=curve)."]
+    if topic is None:
+        notes.append("nxCG and ep are means over topics, not quotients of the mean curves.")
+    return Graph(
+        "gain",
+        title,
+        Axis("rank", "results", 0.0, float(last)),
+        Axis("cumulated gain", "sum of gains", 0.0),
+        tuple(lines),
+        tuple(notes),
+    )
+
+
+def _cumulated_line(name: str, curve: Floats, last: int, series: int | None) -> Line:
+    """Return a cumulated curve up to a rank, flat after its end."""
+    places = np.arange(last + 1)
+    return Line(
+        name, places.astype(np.float64), curve[np.minimum(places, len(curve) - 1)], "line", series
+    )
+
+
+def _mark_scores(curves: Sequence[Any], rank: int, level: float, last: int) -> list[Line]:
+    """Return the vertical of nxCG, the horizontal of ep, and where they meet the curves."""
+    lines, top, wanted = [], 0.0, level * max(float(pair.xCI[-1]) for pair in curves)
+    left, right = float(last), 0.0
+    for i, pair in enumerate(curves):
+        gained = float(pair.xCG[min(rank, len(pair.xCG) - 1)])
+        top = max(top, float(pair.xCI[min(rank, len(pair.xCI) - 1)]))
+        x, y = [float(rank)], [gained]
+        reached = _find_rank(pair.xCG, wanted)
+        if reached is not None and reached <= last:
+            x.append(reached)
+            y.append(wanted)
+        right = max(right, last if reached is None else min(reached, last))
+        left = min(left, _find_rank(pair.xCI, wanted) or 0.0)
+        lines.append(Line("", np.array(x), np.array(y), "points", i))
+    return [
+        Line(f"nxCG@{rank} (upright)", np.full(2, float(rank)), np.array([0.0, top]), "aid"),
+        Line(f"ep@{level:g} (level)", np.array([left, right]), np.full(2, wanted), "aid"),
+        *lines,
+    ]
+
+
+def _find_rank(curve: Floats, gain: float) -> float | None:
+    """Return the interpolated rank at which a curve reaches a gain; None: never.
+
+    >>> _find_rank(np.array([0.0, 1, 1, 2]), 1.5)
+    2.5
+    """
+    at = int(np.searchsorted(curve, gain - 1e-12 * float(curve[-1])))
+    if at >= len(curve):
+        return None
+    if at == 0:
+        return 0.0
+    step = float(curve[at] - curve[at - 1])
+    return at - max(float(curve[at]) - gain, 0.0) / step
+
+
+def lengths_graph(runs: Sequence[RunLengths]) -> Graph:
+    """Draw the cumulative distribution of the lengths of each run's results.
+
+    >>> (line,) = lengths_graph([RunLengths("mine", np.array([50, 20, 20, 90]))]).lines
+    >>> line.x.tolist(), line.y.tolist()
+    ([20.0, 50.0, 90.0], [0.5, 0.75, 1.0])
+    """
+    lines, notes = [], []
+    for i, (run, lengths, _) in enumerate(runs):
+        if not len(lengths):
+            notes.append(f"{run}: no result on a judged topic.")
+            continue
+        place, counts = np.unique(np.maximum(lengths, 1), return_counts=True)
+        share = np.cumsum(counts) / len(lengths)
+        if len(place) > _MOST_POINTS:
+            kept = np.unique(np.searchsorted(share, np.linspace(0, 1, _MOST_POINTS + 1)[1:] - 1e-9))
+            place, share = place[kept], share[kept]
+        lines.append(Line(run, place.astype(np.float64), share, "steps", i))
+        if empty := int((lengths == 0).sum()):
+            notes.append(f"{run}: results without length, drawn as of one character: {empty}.")
+    return Graph(
+        "lengths",
+        "Lengths of results",
+        GRAPHS["lengths"].x,
+        GRAPHS["lengths"].y,
+        tuple(lines),
+        tuple(notes),
     )

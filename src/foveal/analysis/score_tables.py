@@ -1,0 +1,62 @@
+"""Scores as a table: a row for each run, a column for each measure, the best in bold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foveal.analysis.score_matrix import parse_label
+from foveal.errors import counted
+from foveal.model import Results
+from foveal.model.run import ALL
+from foveal.model.tables import Table
+
+__all__ = ["tabulate_scores"]
+
+
+def tabulate_scores(results: Results, *, per_topic: bool = False, titled: bool = False) -> Table:
+    """Return a table with a row per run (and topic) and a column per measure.
+
+    Parameters
+    ----------
+    results : Results
+    per_topic : bool
+        A row for each topic before the means.
+    titled : bool
+        Give the table a title with the numbers of runs and topics.
+    """
+    measures = [parse_label(label) for label in results.measures]
+    sums = [measure is not None and measure.summed for measure in measures]
+    rows: list[tuple[str, ...]] = []
+    means: list[int] = []  # the row of each run's means
+    for i, run in enumerate(results.runs):
+        shown = np.flatnonzero(results.counted[i]).tolist() if per_topic else []
+        lines = [(results.topics[j], results.values[i, j]) for j in shown]
+        for topic, values in (*lines, (ALL, results.overall[i])):
+            cells = (
+                "-" if np.isnan(value) else str(round(value)) if is_sum else f"{value:.4f}"
+                for value, is_sum in zip(values.tolist(), sums, strict=True)
+            )
+            rows.append((run, topic, *cells) if per_topic else (run, *cells))
+        means.append(len(rows) - 1)
+    labels = ("run", "topic") if per_topic else ("run",)
+    best = set()
+    for k, measure in enumerate(measures):
+        numbers = results.overall[:, k]
+        is_better = measure.higher_is_better if measure else True
+        if results.measures[k] in results.lower_is_better:
+            is_better = False
+        if len(results.runs) > 1 and is_better is not None and not np.isnan(numbers).all():
+            top = np.nanmax(numbers) if is_better else np.nanmin(numbers)
+            best |= {(means[i], k + len(labels)) for i in np.flatnonzero(numbers == top).tolist()}
+    title = ""
+    if titled:
+        several = len(results.runs) > 1
+        title = f"Scores of {len(results.runs)} runs" if several else "Scores of one run"
+        topics = results.averaged[:, [not is_sum for is_sum in sums]]
+        if topics.size and topics.max():
+            fewest, most = int(topics.min()), int(topics.max())
+            title += f", means over {'' if fewest == most else f'{fewest} to '}"
+            title += counted(most, "topic")
+        title += ", best in bold" if several else ""
+    header = (*labels, *results.measures)
+    return Table(header, tuple(rows), frozenset(best), len(labels), title, name="scores")
