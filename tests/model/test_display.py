@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from foveal.analysis import compare, correlate, fidelity
 from foveal.analysis.recall_bases import recall_base
 from foveal.measures import toy
-from foveal.model import Judgements, Results, Run, Topic, Topics, display
+from foveal.model import Judgements, Results, Run, Topic, Topics
+from foveal.model.tables import Table, preview_frame, to_html
 from foveal.nexi import parse
 
 EVIL = '<script>alert("x")</script> & co'
@@ -106,24 +107,24 @@ def test_what_is_shown_is_escaped_and_needs_nothing(name: str) -> None:
 @settings(max_examples=40)
 @given(st.text(max_size=12))
 def test_cells_say_any_text_on_one_line(text: str) -> None:
-    page = Page(display.table(text, ["a"], [[text]]))
+    page = Page(to_html(Table(("a",), ((text,),), title=text)))
     controls = r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
     shown = re.sub(controls, lambda found: repr(found[0])[1:-1], text)
     assert page.rows[1] == [shown]
 
 
 def test_long_texts_are_cut() -> None:
-    ((_,), (cell,)) = Page(display.table("t", ["a"], [["x" * 500]])).rows
+    ((_,), (cell,)) = Page(to_html(Table(("a",), (("x" * 500,),)), longest=80)).rows
     assert cell == "x" * 79 + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def test_a_frame_is_shortened_and_what_is_left_out_counted() -> None:
     frame = pl.DataFrame({"n": range(1234), "x": [None, *([0.5] * 1233)], "s": "t"})
-    page = Page(display.frame("title", frame, "things"))
+    page = Page(preview_frame("title", frame, "things"))
     assert page.rows[:3] == [["n", "x", "s"], ["0", "\N{EN DASH}", "t"], ["1", "0.5", "t"]]
     assert len(page.rows) == 11
     assert page.text.endswith("and 1,224 more things")
-    assert "more" not in Page(display.frame("title", frame[:10], "things")).text
+    assert "more" not in Page(preview_frame("title", frame[:10], "things")).text
 
 
 def test_results_show_at_most_twenty_runs_and_measures() -> None:

@@ -14,7 +14,8 @@ import polars as pl
 from foveal.errors import InputError, UsageError, some
 from foveal.evaluation.evaluation import Evaluation
 from foveal.formats import read_judgements
-from foveal.model import Judgements, display
+from foveal.model import Judgements
+from foveal.model.tables import LONGEST, Table, to_html
 from foveal.recall import QUANTISATIONS, Forest, ideal_base
 from foveal.recall.forest import COVERAGES, find_quantisation, scale_of
 from foveal.spans import Ints
@@ -113,12 +114,12 @@ class RecallBase:
         """The trees, each element below its parent, ideal ones in bold."""
         grades = ("size", "rsize", "exhaustivity", "specificity", "worth")
         columns = [name for name in grades if self.elements[name].is_not_null().any()]
-        rows: list[list[str]] = []
+        rows: list[tuple[str, ...]] = []
         bold: set[tuple[int, int]] = set()
         for element in self.elements.head(_SHOWN).iter_rows(named=True):
             if element["depth"] == 1:
                 bold.add((len(rows), 0))
-                rows.append([element["doc"], *[""] * len(columns), ""])
+                rows.append((element["doc"], *[""] * len(columns), ""))
             if element["ideal"]:
                 bold |= {(len(rows), j) for j in range(len(columns) + 2)}
             step = "\N{EM SPACE}" * element["depth"] + element["xpath"].rpartition("/")[2]
@@ -127,21 +128,20 @@ class RecallBase:
                 "\N{EN DASH}" if v is None else f"{v:.4f}" if isinstance(v, float) else str(v)
                 for v in map(element.get, columns)
             ]
-            rows.append([step, *cells, said])
+            rows.append((step, *cells, said))
         count = self.documents.select(pl.len(), pl.col(SUMMED).sum()).to_dicts()[0]
         relevant = f"{count['relevant']} relevant elements worth {count['worth']:.4f}"
         ideal = f"{count['ideal']} ideal worth {count['gain']:.4f}"
-        return display.table(
-            f"topic {self.topic}: worth by {self.quant}, {self.base} base, tie {self.tie}",
-            ["element", *columns, ""],
-            rows,
-            numbers=range(1, len(columns) + 1),
-            bold=bold,
-            notes=(
-                display.left_out(len(self.elements), "elements", _SHOWN),
-                self.note or f"{count['len']} documents: {relevant}, {ideal}",
-            ),
+        more = len(self.elements) - _SHOWN
+        notes = (f"and {more} more elements",) if more > 0 else ()
+        table = Table(
+            ("element", *columns, ""),
+            tuple(rows),
+            frozenset(bold),
+            title=f"topic {self.topic}: worth by {self.quant}, {self.base} base, tie {self.tie}",
+            notes=(*notes, self.note or f"{count['len']} documents: {relevant}, {ideal}"),
         )
+        return to_html(table, longest=LONGEST)
 
 
 def recall_base(

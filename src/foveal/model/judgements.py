@@ -226,9 +226,9 @@ class Judgements(Columns, FromFiles):
         )
 
     def _repr_html_(self) -> str:
-        from foveal.model import display
+        from foveal.model.tables import preview_frame
 
-        return display.frame(repr(self)[1:-1], self.to_frame(), "rows")
+        return preview_frame(repr(self)[1:-1], self.to_frame(), "rows")
 
     @cached_property
     def row(self) -> Ints:

@@ -8,7 +8,7 @@ from html import escape
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from foveal.model.tables import Table, format_tables, to_html
+from foveal.model.tables import LONGEST, Table, format_tables, to_html
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Result", "to_json", "to_json_line"]
 
 Row = Mapping[str, Any]
-_MOST_ROWS, _LONGEST = 20, 80  # rows of a table and characters of a cell in a notebook
+_MOST_ROWS = 20  # of a table in a notebook
 
 
 class Result:
@@ -72,7 +72,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         shown = (table.shorten(_MOST_ROWS, "rows") for table in self.tables())
-        tables = "".join(to_html(table, longest=_LONGEST) for table in shown)
+        tables = "".join(to_html(table, longest=LONGEST) for table in shown)
         return f"{tables}<p>{escape(self.summary())}</p>" if self.summary() else tables
 
 

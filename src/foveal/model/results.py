@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ import polars as pl
 from foveal.errors import UsageError, some
 from foveal.lookup import sort_topics
 from foveal.model.run import ALL, Columns
+
+if TYPE_CHECKING:
+    from foveal.model.tables import Table
 
 Floats = npt.NDArray[np.float64]
 
@@ -183,30 +186,26 @@ class Results(Columns):
 
     def __str__(self) -> str:
         """Return the values over all topics as a table, one row per run."""
-        from foveal.model import display
+        from foveal.model.tables import format_tables
 
-        header, rows, notes = self._table()
-        return display.plain_table(header, rows, notes=notes)
+        return format_tables([self._tabulate()], "table").rstrip("\n")
 
     def _repr_html_(self) -> str:
-        from foveal.model import display
+        from foveal.model.tables import LONGEST, to_html
 
-        header, rows, notes = self._table()
         title = repr(self)[1:-1].replace(" x ", ", ")
-        return display.table(title, header, rows, numbers=range(1, len(header)), notes=notes)
+        return to_html(replace(self._tabulate(), title=title), longest=LONGEST)
 
-    def _table(self) -> tuple[list[str], list[list[str]], list[str]]:
-        """Return header, rows and notes of a table of the first runs and measures."""
-        from foveal.model import display
+    def _tabulate(self) -> Table:
+        """Return a table of the first runs and measures."""
+        from foveal.model.tables import Table
 
         runs, measures = self.runs[:_SHOWN], self.measures[:_SHOWN]
         columns = [_format_column(self.overall[:_SHOWN, k]) for k in range(len(measures))]
-        rows = [[run, *(column[i] for column in columns)] for i, run in enumerate(runs)]
-        notes = [
-            display.left_out(len(self.runs), "runs", _SHOWN),
-            display.left_out(len(self.measures), "measures", _SHOWN),
-        ]
-        return ["run", *measures], rows, notes
+        rows = tuple((run, *(column[i] for column in columns)) for i, run in enumerate(runs))
+        more = {"runs": len(self.runs) - _SHOWN, "measures": len(self.measures) - _SHOWN}
+        notes = tuple(f"and {n:,} more {what}" for what, n in more.items() if n > 0)
+        return Table(("run", *measures), rows, notes=notes)
 
     def to_json(self) -> str:
         """Return all rows and the meta, as ``foveal evaluate -f json`` writes them."""

@@ -331,11 +331,11 @@ class Run(Columns):
         )
 
     def _repr_html_(self) -> str:
-        from foveal.model import display
+        from foveal.model.tables import preview_frame
 
         task = f", task {self.task}" if self.task else ""
         title = f"{self.name}: {len(self):,} results, {len(self.topics)} topics{task}"
-        return display.frame(title, self.to_frame(), "results")
+        return preview_frame(title, self.to_frame(), "results")
 
 
 def distinguish_names(runs: Iterable[tuple[str, Provenance]]) -> tuple[str, ...]:

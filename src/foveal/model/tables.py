@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 from foveal._version import __version__
 from foveal.errors import escape_controls
 
-__all__ = ["PAPER_FORMATS", "TABLE_FORMATS", "Table", "format_tables", "to_html"]
+if TYPE_CHECKING:
+    import polars as pl
 
 TABLE_FORMATS = ("table", "markdown", "latex", "html")
 PAPER_FORMATS = ("markdown", "latex")
 Place = tuple[int, int]  # row and column
+PREVIEW, LONGEST = 10, 80  # rows of a frame and characters of a cell in a notebook
 
 
 @dataclass(frozen=True)
@@ -351,3 +355,19 @@ def to_html(table: Table, *, longest: int | None = None) -> str:
         f'<div style="{_BOX}">{title}<table style="{_TABLE}"><thead>{lines[0]}</thead>\n'
         "<tbody>\n" + "\n".join(lines[1:]) + f"\n</tbody></table>{notes}</div>"
     )
+
+
+def preview_frame(title: str, frame: pl.DataFrame, what: str) -> str:
+    """Return the first rows of a frame as HTML for a notebook; `what` names the rows."""
+    rows = tuple(tuple(map(format_value, row)) for row in frame.head(PREVIEW).iter_rows())
+    labels = next((j for j, kind in enumerate(frame.dtypes) if kind.is_numeric()), frame.width)
+    notes = (f"and {len(frame) - PREVIEW:,} more {what}",) if len(frame) > PREVIEW else ()
+    table = Table(tuple(frame.columns), rows, labels=labels, title=title, notes=notes)
+    return to_html(table, longest=LONGEST)
+
+
+def format_value(value: Any) -> str:
+    """Return a value as text: numbers with six digits, a dash for a missing one."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "\N{EN DASH}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -156,8 +156,8 @@ class Topics(FromFiles):
         return pl.DataFrame([asdict(topic) for topic in self.topics], schema=schema)
 
     def _repr_html_(self) -> str:
-        from foveal.model import display
+        from foveal.model.tables import preview_frame
 
         frame = self.to_frame()
         given = [column.name for column in frame if column.is_not_null().any()]
-        return display.frame(repr(self)[1:-1], frame.select(given), "topics")
+        return preview_frame(repr(self)[1:-1], frame.select(given), "topics")
