@@ -16,7 +16,7 @@ from examples.make_crossings import CAMPAIGN
 from command import assert_refused, call, write_toy
 from foveal.collection import build_index
 from foveal.measures import Measure, parse_measure
-from foveal.report.graphs import GRAPHS
+from foveal.report.graph_kinds import GRAPHS
 
 TWO = ("runs/focused.jsonl", "runs/noisy.jsonl")
 GRADED = ("-j", "assessments", "-C", "index")

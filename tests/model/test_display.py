@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.analysis import compare, correlate, fidelity
+from foveal.analysis import compare, correlate
+from foveal.analysis.fidelity import fidelity
 from foveal.analysis.recall_bases import recall_base
 from foveal.measures import toy
 from foveal.model import Judgements, Results, Run, Topic, Topics

@@ -26,7 +26,7 @@ from foveal.model import UNKNOWN, Judgements, Results, Run
 from foveal.model.graphs import Axis, Graph, Line
 from foveal.report.drawing import DASHES, MARKERS, PALETTE, figure, form_of, picture
 from foveal.report.gnuplot import gnuplot
-from foveal.report.graphs import (
+from foveal.report.graph_kinds import (
     GRAPHS,
     find_graph,
     gain_graph,

@@ -13,18 +13,18 @@ import polars as pl
 from foveal.adapters.object_rows import COLUMNS, FRAMEWORKS, DocOf, frame_of, is_row, read_rows
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.files.source import Source
-from foveal.formats.checks import (
+from foveal.formats.locate import PlacedSpan, TextLocator, TextSpan, UnplacedSpanError
+from foveal.formats.ranking import parse_results
+from foveal.formats.rows import (
     NAME_RULES,
     RULES,
     RowRule,
+    RowTable,
     check_rules,
     list_offset_rules,
     raise_problems,
     range_rule,
 )
-from foveal.formats.fields import RowTable
-from foveal.formats.locate import PlacedSpan, TextLocator, TextSpan, UnplacedSpanError
-from foveal.formats.ranking import parse_results
 from foveal.formats.xpaths import is_root
 from foveal.model import Judgements, Provenance, Run
 

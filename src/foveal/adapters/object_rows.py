@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import Problem, UsageError, counted, some
-from foveal.formats.checks import raise_problems
+from foveal.formats.rows import raise_problems
 
 DocOf = str | Callable[[Any], Any] | None
 """The document of a result: the name of a field, or a function of the object."""

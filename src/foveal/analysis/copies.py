@@ -22,8 +22,8 @@ from foveal.adapters import judgements_of
 from foveal.analysis.segmentation import Segmentation
 from foveal.errors import InputError, UsageError, some
 from foveal.files.source import Source
-from foveal.formats.checks import RowRule, check_rules, list_offset_rules, raise_problems
 from foveal.formats.objects import CODEPOINTS, read_header, tabulate_objects
+from foveal.formats.rows import RowRule, check_rules, list_offset_rules, raise_problems
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 

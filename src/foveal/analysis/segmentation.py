@@ -16,14 +16,14 @@ from foveal import spans
 from foveal.collection import Collection
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
-from foveal.formats.checks import (
+from foveal.formats.objects import CODEPOINTS, loads, read_header, tabulate_objects
+from foveal.formats.rows import (
     NAME_RULES,
     RowRule,
     check_rules,
     list_offset_rules,
     raise_problems,
 )
-from foveal.formats.objects import CODEPOINTS, loads, read_header, tabulate_objects
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
 

@@ -34,7 +34,7 @@ _COMMANDS = {
     "compare": ("foveal.cli.compare", "Test whether runs differ, topic by topic."),
     "correlate": ("foveal.cli.correlate", "Correlate the rankings of systems by measures."),
     "simulate": ("foveal.cli.simulate", "Write the simulated runs of the S-R space."),
-    "fidelity": ("foveal.cli.fidelity", "Put measures on trial with simulated runs."),
+    "fidelity": ("foveal.cli.fidelity_command", "Put measures on trial with simulated runs."),
     "pool": ("foveal.cli.pool", "Choose from runs what is to be assessed."),
     "assess": ("foveal.cli.assess", "Have people assess documents in the browser."),
     "verify": ("foveal.cli.verify", "Tell whether judged spans still hold their text."),
@@ -51,7 +51,7 @@ _COMMANDS = {
     "recall-base": ("foveal.cli.recall_base", "Draw the recall bases of a topic as trees."),
     "measures": ("foveal.cli.measures", "List the measures, or explain one."),
     "formats": ("foveal.cli.formats", "List the file formats, or explain one."),
-    "axioms": ("foveal.cli.axioms", "Test whether measures are sound."),
+    "axioms": ("foveal.cli.axioms_command", "Test whether measures are sound."),
 }
 _MOST_PROBLEMS = 20
 _COMPLETE = "_FOVEAL_COMPLETE"
@@ -114,7 +114,7 @@ def _set_completions(ctx: click.Context, command: click.Command) -> None:
 
     from foveal.evaluation.presets import PRESETS
     from foveal.measures import all_measures
-    from foveal.report.graphs import GRAPHS
+    from foveal.report.graph_kinds import GRAPHS
 
     if isinstance(command, click.Group):
         for name in command.list_commands(ctx):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
-from foveal.cli.gates import check_summary, conclude
+from foveal.cli.build_checks import check_summary, conclude
 from foveal.cli.options import seed_option, summary_option
 from foveal.cli.shared import (
     FORMATS,

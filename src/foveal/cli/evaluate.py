@@ -153,7 +153,7 @@ def command(
 
         bounds = bounds_of(fail_under)
     if summary is not None:
-        from foveal.cli.gates import check_summary
+        from foveal.cli.build_checks import check_summary
 
         target = check_summary(summary, (*runs, *judgements))
     task = choose_task(tasks)
@@ -178,7 +178,7 @@ def command(
     content = render_result(results, form, output, per_topic=per_topic)
     emit(content, output, styled=form == "table")
     if checks or target is not None:
-        from foveal.cli.gates import conclude
+        from foveal.cli.build_checks import conclude
 
         conclude(checks, target, lambda: _summarise(results, checks))
 

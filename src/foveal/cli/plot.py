@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from foveal.measures import Measure
     from foveal.model.graphs import Graph
-    from foveal.report.graphs import GraphKind
+    from foveal.report.graph_kinds import GraphKind
 
 __all__ = ["command"]
 
@@ -37,7 +37,7 @@ def _list(context: click.Context, _: click.Parameter, value: bool) -> None:  # n
     if not value or context.resilient_parsing:
         return
     from foveal.model.tables import Table, format_tables
-    from foveal.report.graphs import GRAPHS
+    from foveal.report.graph_kinds import GRAPHS
 
     rows = tuple((kind.name, kind.description, kind.needs) for kind in GRAPHS.values())
     table = Table(("graph", "shows", "needs"), rows, labels=3)
@@ -47,7 +47,7 @@ def _list(context: click.Context, _: click.Parameter, value: bool) -> None:  # n
 
 def _check_graph(context: click.Context, _: click.Parameter, value: str) -> str:
     """Refuse an unknown graph before anything that is missing."""
-    from foveal.report.graphs import find_graph
+    from foveal.report.graph_kinds import find_graph
 
     if not context.resilient_parsing:
         find_graph(value)
@@ -139,7 +139,7 @@ def command(
     other where they are several; -m chooses.
     """
     from foveal.report.drawing import form_of
-    from foveal.report.graphs import find_graph
+    from foveal.report.graph_kinds import find_graph
 
     kind, task, form = find_graph(graph), choose_task(tasks), form_of(output)
     refuse_unused(context, _unused(kind))
@@ -216,7 +216,7 @@ def _gains(
 ) -> tuple[Graph, ...]:
     from foveal.analysis.gain_curves import gain_curves
     from foveal.formats import read_judgements
-    from foveal.report.graphs import gain_graph, gain_measures
+    from foveal.report.graph_kinds import gain_graph, gain_measures
 
     opened, located = open_inputs(files, judgements)
     truth = read_judgements(located) if isinstance(located, list) else located
@@ -246,7 +246,7 @@ def _lengths(
     options: dict[str, Any],
 ) -> tuple[Graph, ...]:
     from foveal.analysis.gain_curves import result_lengths
-    from foveal.report.graphs import lengths_graph
+    from foveal.report.graph_kinds import lengths_graph
 
     runs, truth = open_inputs(files, judgements)
     given = given_options(options)

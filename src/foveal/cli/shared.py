@@ -482,6 +482,11 @@ def choose_format(form: str | None, *, to_file: bool) -> str:
 
 def render_result(result: Result | Results, form: str, output: str | None, **shown: Any) -> Any:
     """Return a result in a format; a table fits the terminal it is printed on."""
+    from foveal.formats.result_files import DATA_FORMATS
+    from foveal.model.results import Results
+
+    if isinstance(result, Results) and form in DATA_FORMATS:
+        return DATA_FORMATS[form](result, **shown)  # without importing what draws tables
     from foveal.report.write import render
 
     to_terminal = sys.stdout.isatty() and output is None

@@ -12,12 +12,15 @@ import polars as pl
 from foveal.errors import InputError, Note, Problem
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields, lazy_losses
-from foveal.formats.checks import MAX_OFFSET, RULES, RowRule, check_rules
-from foveal.formats.fields import (
+from foveal.formats.rows import (
+    MAX_OFFSET,
+    RULES,
     RUN_COLUMNS,
+    RowRule,
     RowTable,
     as_lines,
     check_rows,
+    check_rules,
     drop_bad,
     drop_undecodable,
     has_trailing_text,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import Problem
-from foveal.formats.checks import MAX_OFFSET, Defects, RowRule, check_rules
+from foveal.formats.rows import MAX_OFFSET, Defects, RowRule, check_rules
 from foveal.formats.xpaths import ELEMENT, canonical_paths
 from foveal.spans import Ints
 

@@ -15,7 +15,6 @@ import polars as pl
 from foveal.errors import InputError
 from foveal.files.source import Source
 from foveal.formats.base import Format, lazy_losses, never, parse_with
-from foveal.formats.checks import RESERVED, Defects, RowRule, check_rules, raise_problems
 from foveal.formats.graded_elements import (
     ELEMENT_COLUMNS,
     OF_POOLS,
@@ -36,6 +35,7 @@ from foveal.formats.markup import (
     write_attributes,
 )
 from foveal.formats.objects import count_unknown
+from foveal.formats.rows import RESERVED, Defects, RowRule, check_rules, raise_problems
 from foveal.model import Judgements
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.model.run import ALL

@@ -13,8 +13,6 @@ import polars as pl
 from foveal.errors import InputError, Problem, Tally
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, lazy_losses
-from foveal.formats.checks import RowRule, check_rules
-from foveal.formats.fields import RowTable
 from foveal.formats.markup import (
     BLANKS,
     Markup,
@@ -26,6 +24,7 @@ from foveal.formats.markup import (
     write_attributes,
 )
 from foveal.formats.ranking import RESULT_COLUMNS, parse_results
+from foveal.formats.rows import RowRule, RowTable, check_rules
 from foveal.model import Run
 from foveal.spans import Ints
 

@@ -14,16 +14,6 @@ import polars as pl
 from foveal.errors import InputError, Tally
 from foveal.files.source import Source
 from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, parse_with
-from foveal.formats.checks import (
-    NAME_RULES,
-    Defects,
-    RowRule,
-    check_rules,
-    list_offset_rules,
-    raise_problems,
-    range_rule,
-)
-from foveal.formats.fields import RowTable, check_rows
 from foveal.formats.graded_elements import (
     ELEMENT_COLUMNS,
     GRADES,
@@ -41,6 +31,17 @@ from foveal.formats.objects import (
     unknown_fields,
 )
 from foveal.formats.ranking import RESULT_COLUMNS, parse_results
+from foveal.formats.rows import (
+    NAME_RULES,
+    Defects,
+    RowRule,
+    RowTable,
+    check_rows,
+    check_rules,
+    list_offset_rules,
+    raise_problems,
+    range_rule,
+)
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from foveal.errors import InputError, Problem, UsageError, counted, some
 from foveal.files.source import Source
-from foveal.formats.checks import MAX_OFFSET
 from foveal.formats.objects import GIVE_TEXTS, count_units, header_of, parse_lines
+from foveal.formats.rows import MAX_OFFSET
 from foveal.spans import Ints
 
 Place = tuple[int, int]

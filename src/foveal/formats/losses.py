@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 import numpy as np
 
-from foveal.formats.fields import one_word
 from foveal.formats.inex_assessments import WITHOUT_GRADES
 from foveal.formats.objects import UNKNOWN_FIELD
+from foveal.formats.rows import one_word
 from foveal.model import Judgements, Run, Topics
 
 _TREC_TOPIC = ("id", "title", "description", "narrative", "keywords")

@@ -17,8 +17,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.checks import Defects, raise_problems
-from foveal.formats.fields import RowTable, drop_undecodable
+from foveal.formats.rows import Defects, RowTable, drop_undecodable, raise_problems
 from foveal.spans import Ints
 
 UNKNOWN_FIELD = "fields not known: "  # precedes the name of such a field in lists of losses
@@ -243,7 +242,7 @@ def to_codepoints(
 ) -> pl.Series:
     """Return offsets in code points; null, 0 and negative ones (not known) stay.
 
-    >>> from foveal.formats.checks import Defects
+    >>> from foveal.formats.rows import Defects
     >>> where = Defects(Source.of_text("", "a.jsonl"), np.array([1]))
     >>> to_codepoints(pl.Series([8]), pl.Series(["d"]), "byte", {"d": "né 𝄞"}, where).to_list()
     [4]

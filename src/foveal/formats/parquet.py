@@ -17,10 +17,9 @@ import polars as pl
 from foveal.errors import Problem
 from foveal.files.source import Source
 from foveal.formats.base import MAGIC, Format, Parsed, lazy_losses
-from foveal.formats.checks import Defects
-from foveal.formats.fields import RowTable
 from foveal.formats.objects import UNKNOWN_FIELD
 from foveal.formats.ranking import RESULT_COLUMNS, parse_results
+from foveal.formats.rows import Defects, RowTable
 from foveal.model import Run
 
 _COLUMNS = RESULT_COLUMNS | {"run": pl.String}

@@ -13,7 +13,8 @@ import polars as pl
 from foveal.files.atomic import write_file
 from foveal.files.source import Source
 from foveal.formats.base import JSON_FORMATS, Format, json_kind, parse_with
-from foveal.formats.checks import (
+from foveal.formats.objects import CODEPOINTS, header_of, read_header, tabulate_objects
+from foveal.formats.rows import (
     MAX_OFFSET,
     NAME_RULES,
     RULES,
@@ -21,7 +22,6 @@ from foveal.formats.checks import (
     check_rules,
     raise_problems,
 )
-from foveal.formats.objects import CODEPOINTS, header_of, read_header, tabulate_objects
 from foveal.lookup import sort_topics
 
 FORMAT = JSON_FORMATS["pool"][0]

@@ -14,17 +14,17 @@ import polars as pl
 from foveal.errors import InputError, Tally
 from foveal.files.source import Source
 from foveal.formats.base import Parsed
-from foveal.formats.checks import (
+from foveal.formats.objects import GIVE_TEXTS, to_codepoints
+from foveal.formats.rows import (
     NAME_RULES,
     RULES,
     Defects,
     RowRule,
+    RowTable,
     check_rules,
     list_offset_rules,
     raise_problems,
 )
-from foveal.formats.fields import RowTable
-from foveal.formats.objects import GIVE_TEXTS, to_codepoints
 from foveal.formats.xpaths import canonical_paths, is_root
 from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Run

@@ -10,8 +10,8 @@ import polars as pl
 from foveal.errors import Note, Problem, Tally
 from foveal.files.source import Source
 from foveal.formats.base import head_fields
-from foveal.formats.fields import drop_undecodable, normalise_lines
 from foveal.formats.markup import Markup
+from foveal.formats.rows import drop_undecodable, normalise_lines
 from foveal.formats.trec_genomics import is_run_line
 from foveal.model import Run
 from foveal.spans import Ints

@@ -20,7 +20,6 @@ from foveal.formats.base import (
     lazy_losses,
     parse_with,
 )
-from foveal.formats.checks import RESERVED, raise_problems
 from foveal.formats.markup import (
     BLANKS,
     escape_xml_lines,
@@ -31,6 +30,7 @@ from foveal.formats.markup import (
     write_attributes,
 )
 from foveal.formats.objects import read_header, tabulate_objects, unknown_fields
+from foveal.formats.rows import RESERVED, raise_problems
 from foveal.model import Topic, Topics
 from foveal.model.run import ALL
 

@@ -12,7 +12,7 @@ import polars as pl
 from foveal.errors import Tally, counted
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields, lazy_losses
-from foveal.formats.fields import (
+from foveal.formats.rows import (
     RUN_COLUMNS,
     as_lines,
     check_rows,

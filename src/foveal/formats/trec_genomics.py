@@ -14,8 +14,7 @@ import polars as pl
 
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields
-from foveal.formats.checks import MAX_OFFSET, RULES, RowRule, check_rules
-from foveal.formats.fields import RowTable, tabulate
+from foveal.formats.rows import MAX_OFFSET, RULES, RowRule, RowTable, check_rules, tabulate
 from foveal.lookup import number_rows
 from foveal.model import Judgements, Run
 

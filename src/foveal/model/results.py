@@ -46,7 +46,7 @@ class _SavedRow(TypedDict):
     value: float | None
 
 
-class _Saved(TypedDict):
+class _SavedResults(TypedDict):
     results: list[_SavedRow]
     meta: NotRequired[dict[str, Any]]
 
@@ -228,7 +228,7 @@ class Results(Columns):
         import msgspec
 
         try:
-            saved = msgspec.convert(saved, _Saved)
+            saved = msgspec.convert(saved, _SavedResults)
         except msgspec.ValidationError as error:
             raise ValueError(str(error)) from None
         rows = [

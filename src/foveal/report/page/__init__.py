@@ -30,7 +30,7 @@ from foveal.measures.base import CURVE, OverlapRule
 from foveal.measures.xcg import Cumulated
 from foveal.model import Judgements, Results
 from foveal.model.graphs import Graph
-from foveal.report.graphs import GRAPHS, GraphKind, gain_graph, gain_measures
+from foveal.report.graph_kinds import GRAPHS, GraphKind, gain_graph, gain_measures
 from foveal.report.page.data import collect, direction, document_views, profile_run
 
 __all__ = ["LARGEST", "Page", "report_page"]

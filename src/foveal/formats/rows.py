@@ -1,9 +1,9 @@
-"""Line formats: white-space separated fields as columns, read and written."""
+"""Rows of files: rules that no row of any format may break, and lines of fields as columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,10 +14,112 @@ import polars as pl
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
 from foveal.formats.base import Parsed, head_fields
-from foveal.formats.checks import RULES, Defects, RowRule, check_rules, raise_problems
 from foveal.model import Judgements
 from foveal.model.run import ALL
 from foveal.spans import Ints
+
+# -- rules -----------------------------------------------------------------------------------------
+
+MAX_OFFSET = 1 << 40  # more is a mistake: no document has a million million characters
+RESERVED = f"a topic may not be called {ALL!r}: results use it for the mean"
+
+
+class RowRule(NamedTuple):
+    """A rule: the code of its problem, the rows that break it, and the message about one.
+
+    Names of columns in the message, such as ``{rank}``, become the values of the row.
+    """
+
+    code: str
+    broken: pl.Expr
+    message: str
+
+
+def check_rules(
+    path: str, line: Ints, frame: pl.DataFrame, rules: Sequence[RowRule]
+) -> list[Problem]:
+    """Return a problem for each row that breaks a rule; null breaks none.
+
+    All rules are one query: campaigns have thousands of small files without a problem, and a query
+    takes longer than its work.
+
+    >>> rule = RowRule("run.rank", pl.col("rank") < 1, "rank {rank}; expected a number from 1")
+    >>> print(*check_rules("a.xml", [7, 9], pl.DataFrame({"rank": [1, 0]}), [rule]))
+    a.xml:9: rank 0; expected a number from 1
+    """
+    broken = frame.select(rule.broken.alias(str(i)) for i, rule in enumerate(rules))
+    problems = []
+    for rule, rows in zip(rules, broken, strict=True):
+        for row in rows.fill_null(value=False).arg_true() if rows.any() else ():
+            values = frame.row(row, named=True).items()
+            shown = {name: "missing" if own is None else repr(own) for name, own in values}
+            text = rule.message.format(**shown)
+            problems.append(Problem(rule.code, path, int(line[row]), text))
+    return problems
+
+
+def raise_problems(problems: Sequence[Problem]) -> None:
+    """Raise the problems in line order, if there are any."""
+    if problems:
+        raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
+
+
+def range_rule(column: str, code: str = "span.offset", name: str = "") -> RowRule:
+    """Return the rule that a column holds numbers that an offset or a length can have."""
+    expected = f"is out of range; expected a number from 0 to {MAX_OFFSET}"
+    possible = pl.col(column).is_between(0, MAX_OFFSET)
+    return RowRule(code, ~possible, f"{name or column} {{{column}}} {expected}")
+
+
+# Rows of a reserved topic that follow each other share a problem.
+_IS_RESERVED = (pl.col("topic") == ALL) & pl.col("topic").shift(1).ne_missing(ALL)
+_NO_PATH = "{xpath} is not an XPath; expected /path[1]/of[1]/element[2]"
+_NOT_FINITE = "score {score} is not a finite number"
+# The rule of each column of results.
+RULES = {name: range_rule(name) for name in ("start", "end", "length", "bep")} | {
+    "topic": RowRule("topic.reserved", _IS_RESERVED, RESERVED),
+    "rank": range_rule("rank", "run.rank"),
+    "tokens": range_rule("tokens", "run.tokens"),
+    "score": RowRule("run.score", ~pl.col("score").is_finite(), _NOT_FINITE),
+    "xpath": RowRule("run.xpath", ~pl.col("xpath").str.starts_with("/"), _NO_PATH),
+}
+NAME_RULES = (
+    RULES["topic"],
+    *(
+        RowRule(f"{name}.missing", pl.col(name).fill_null("") == "", f"{name} is missing")
+        for name in ("topic", "doc")
+    ),
+)
+
+
+def list_offset_rules(*, inclusive: bool = False) -> list[RowRule]:
+    """Return the rules for columns ``start`` and ``end``, null where a result has none."""
+    start, end = pl.col("start"), pl.col("end")
+    one, before = start.is_null() != end.is_null(), (end < start - int(inclusive)) & (end >= 0)
+    return [
+        RowRule("span.incomplete", one, "start and end belong together; one is missing"),
+        RULES["start"],
+        RULES["end"],
+        RowRule("span.offset", before, "end {end} is before start {start}"),
+    ]
+
+
+class Defects(NamedTuple):
+    """Makes problems of the rows of a file, whose lines it knows."""
+
+    source: Source
+    line: Ints
+
+    def at(
+        self, code: str, rows: npt.NDArray[np.bool_] | Ints, message: str, *values: Ints | pl.Series
+    ) -> Iterator[Problem]:
+        """Yield a problem for each marked row; ``{}`` in the message takes the row's values."""
+        for row in (np.flatnonzero(rows) if rows.dtype == bool else rows).tolist():
+            text = message.format(*(value[row] for value in values))
+            yield Problem(code, self.source.path, int(self.line[row]), text)
+
+
+# -- lines of fields -------------------------------------------------------------------------------
 
 # The fields that lines of runs begin with, except those of TREC Genomics.
 RUN_COLUMNS: dict[str, Any] = dict.fromkeys(("topic", "Q0", "doc", "rank"), pl.String)
