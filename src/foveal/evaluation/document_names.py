@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import FovealWarning, counted
+from foveal.lookup import gather
 from foveal.measures.alignment import Alignment, Gold
 
 LOW = 0.25
@@ -64,8 +65,7 @@ def match_names(alignment: Alignment) -> NameMatch:
     run, gold, known = alignment.run, alignment.gold, alignment.in_judgements
     found = int(known[run.documents.number].sum())
     match = NameMatch(len(run.topics), len(run), found)
-    names = run.doc.gather(run.documents.first_rows)
-    missing = names.filter(pl.Series(~known))
+    missing = gather(run.doc, run.documents.first_rows[~known])
     plain = bool((missing.str.len_bytes() == missing.str.len_chars()).all())  # ASCII has one form
     if plain and found >= LOW * len(run) and not gold.is_part:
         return match
@@ -75,7 +75,7 @@ def match_names(alignment: Alignment) -> NameMatch:
     composed = pl.col("name").str.normalize("NFC") == pl.col("judged").str.normalize("NFC")
     # Files of other directories may be called like a judged one: they are other documents if the
     # run returns the judged one, too, or if several have its name.
-    returned = names.filter(pl.Series(known)).unique().implode()
+    returned = gather(run.doc, run.documents.first_rows[known]).unique().implode()
     alone = pl.col("key").is_unique() & ~pl.col("judged").is_in(returned)
     similar = similar.with_columns(form=composed).filter(pl.col("form") | alone)
     similar = similar.sort("form", "name", descending=[True, False])

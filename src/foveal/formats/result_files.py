@@ -8,9 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
-
-import msgspec
+from typing import Any, TypedDict
 
 from foveal.errors import UsageError
 from foveal.files.source import Source
@@ -76,25 +74,27 @@ DATA_FORMATS: dict[str, Callable[..., str | bytes]] = {
 """Format to writer, ``writer(results, per_topic=...)``; json always holds every topic."""
 
 
-class _SavedOptions(msgspec.Struct):
-    assessors: str | None = None
+class _SavedOptions(TypedDict, total=False):
+    assessors: str | None
 
 
-class _Meta(msgspec.Struct):
+class _Meta(TypedDict, total=False):
     """The parts of a meta that are read again."""
 
-    task: str | None = None
-    parts: list[_Meta] = []
-    inputs: list[dict[str, Any]] = []
-    warnings: list[Any] = []
-    lower_is_better: list[Any] = []
-    options: _SavedOptions = msgspec.field(default_factory=_SavedOptions)
-    tasks: dict[str, str | None] = {}
-    topics: dict[str, Any] = {}
+    task: str | None
+    parts: list[_Meta]
+    inputs: list[dict[str, Any]]
+    warnings: list[Any]
+    lower_is_better: list[Any]
+    options: _SavedOptions
+    tasks: dict[str, str | None]
+    topics: dict[str, Any]
 
 
 def read_results(path: str | Path | Source) -> Results:
     """Read results saved by ``foveal evaluate -f json``, without scoring again."""
+    import msgspec
+
     source, line = path if isinstance(path, Source) else Source.open(path), None
     source.check_utf8()
     try:
