@@ -116,7 +116,10 @@ def number_rows(*keys: pl.Series | Ints) -> NumberedRows:
     for key in keys:
         hashes = (hashes ^ hashes >> np.uint64(32)) * _ODD + hash_keys(key)
     first = find_first_hashes(hashes)
-    again = np.flatnonzero(first != np.arange(len(first)))
+    is_first = first == np.arange(len(first))
+    if is_first.all():
+        return NumberedRows(rows, _repeat(first, rows, len(opens)))
+    again = np.flatnonzero(~is_first)
     for key in keys:
         here, before = gather(key, again), gather(key, first[again])
         same = here == before if isinstance(key, np.ndarray) else here.eq_missing(before)
@@ -124,12 +127,15 @@ def number_rows(*keys: pl.Series | Ints) -> NumberedRows:
             table = pl.DataFrame({str(i): column for i, column in enumerate(keys)})
             exact = table.with_row_index("row").select(pl.col("row").min().over(table.columns))
             first = exact.to_series().cast(pl.Int64).to_numpy()
+            is_first = first == np.arange(len(first))
             break
-    is_first = first == np.arange(len(first))
     number = (np.cumsum(is_first) - 1)[first]
-    if len(rows) < len(opens):
-        number = np.repeat(number, np.diff(rows, append=len(opens)))
-    return NumberedRows(rows[is_first], number)
+    return NumberedRows(rows[is_first], _repeat(number, rows, len(opens)))
+
+
+def _repeat(number: Ints, rows: Ints, size: int) -> Ints:
+    """Return the number of each row of a stretch that begins at one of `rows`."""
+    return number if len(rows) == size else np.repeat(number, np.diff(rows, append=size))
 
 
 def sort_topics(topics: Iterable[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import FovealWarning, counted
@@ -69,6 +70,11 @@ def match_names(alignment: Alignment) -> NameMatch:
     plain = bool((missing.str.len_bytes() == missing.str.len_chars()).all())  # ASCII has one form
     if plain and found >= LOW * len(run) and not gold.is_part:
         return match
+    if gold.is_part or found * TOPICS_PER_RESULT < len(run.topics):
+        match = replace(match, unknown=tuple(missing.unique().bottom_k(_SHOWN).sort()))
+    upper, lower, special = gold.cached(_find_judged_letters) | _find_letters(missing)
+    if not special and not (upper and lower):
+        return match  # names that differ at all differ in more than their spelling
     results = np.bincount(run.documents.number, minlength=len(known))
     others = pl.DataFrame({"name": missing, "results": results[~known]}).group_by("name").sum()
     similar = others.with_columns(key=_normalise("name")).join(gold.cached(_judged_keys), on="key")
@@ -82,7 +88,6 @@ def match_names(alignment: Alignment) -> NameMatch:
     return replace(
         match,
         similar=int(similar["results"].sum()),
-        unknown=tuple(others["name"].bottom_k(_SHOWN).sort()),
         pairs=tuple(similar.select("name", "judged").head(_SHOWN).rows()),
     )
 
@@ -90,6 +95,16 @@ def match_names(alignment: Alignment) -> NameMatch:
 def _same_letters(one: str, other: str) -> bool:
     """Return True if two names differ at most in their Unicode form."""
     return unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
+
+
+def _find_judged_letters(gold: Gold) -> npt.NDArray[np.bool_]:
+    return _find_letters(gold.docs.keys)
+
+
+def _find_letters(names: pl.Series) -> npt.NDArray[np.bool_]:
+    """Return whether names have capitals, small letters, and parts that `_normalise` changes."""
+    kinds = ("[A-Z]", "[a-z]", r"[/\\.]|[^\x00-\x7f]")
+    return np.array([bool(names.str.contains(kind).any()) for kind in kinds])
 
 
 def _judged_keys(gold: Gold) -> pl.DataFrame:

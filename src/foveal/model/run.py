@@ -270,6 +270,8 @@ class Run(Columns):
     @cached_property
     def duplicates(self) -> tuple[Ints, Ints]:
         """Rows that repeat an earlier result, and that earlier result: (earlier, later)."""
+        if len(self.documents.first_rows) == len(self):  # each document once
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         first = None
         if self.element is not None and (self.element >= 0).all():
             # An element has one path and one span, so its number is enough, and numbers take a
