@@ -105,7 +105,9 @@ def number_rows(*keys: pl.Series | Ints) -> NumberedRows:
         at = 0
         # Piece by piece as the parser made them: joining them takes longer than comparing.
         for piece in key.get_chunks():
-            differs = (piece[1:] != piece[:-1]).fill_null(value=True)
+            differs = piece[1:] != piece[:-1]
+            if differs.null_count():
+                differs = differs.fill_null(value=True)
             opens[at : at + 1] = True
             opens[at + 1 : at + len(piece)] |= differs.to_numpy()
             at += len(piece)

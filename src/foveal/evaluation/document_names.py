@@ -66,10 +66,9 @@ def match_names(alignment: Alignment) -> NameMatch:
     run, gold, known = alignment.run, alignment.gold, alignment.in_judgements
     found = int(known[run.documents.number].sum())
     match = NameMatch(len(run.topics), len(run), found)
-    missing = gather(run.doc, run.documents.first_rows[~known])
-    plain = bool((missing.str.len_bytes() == missing.str.len_chars()).all())  # ASCII has one form
-    if plain and found >= LOW * len(run) and not gold.is_part:
+    if found >= LOW * len(run) and not gold.is_part and gold.cached(_has_one_form):
         return match
+    missing = gather(run.doc, run.documents.first_rows[~known])
     if gold.is_part or found * TOPICS_PER_RESULT < len(run.topics):
         match = replace(match, unknown=tuple(missing.unique().bottom_k(_SHOWN).sort()))
     upper, lower, special = gold.cached(_find_judged_letters) | _find_letters(missing)
@@ -95,6 +94,12 @@ def match_names(alignment: Alignment) -> NameMatch:
 def _same_letters(one: str, other: str) -> bool:
     """Return True if two names differ at most in their Unicode form."""
     return unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
+
+
+def _has_one_form(gold: Gold) -> bool:
+    """Return True if no judged name can be written in another Unicode form: all are ASCII."""
+    names = gold.docs.keys
+    return bool((names.str.len_bytes() == names.str.len_chars()).all())
 
 
 def _find_judged_letters(gold: Gold) -> npt.NDArray[np.bool_]:

@@ -226,10 +226,9 @@ def _parse_regular(
             quote_char=None,
             schema=columns,
             columns=[names.index(name) for name in dict.fromkeys((*keep, names[-1]))],
-            ignore_errors=True,
             truncate_ragged_lines=True,
         )
-    except pl.exceptions.PolarsError:  # no line, or more fields in the first one
+    except (pl.exceptions.PolarsError, OverflowError):  # no line, or a bad number
         return None
     # The parser ignores fields after the last, and columns that are not kept: count the blanks.
     symbols, found = np.frombuffer(data, dtype=np.uint8), 0
