@@ -273,7 +273,11 @@ def normalise_lines(data: bytes) -> tuple[pl.Series, Ints]:
     >>> rows.to_list(), numbers.tolist()
     (['1 Q0 d'], [2])
     """
-    rows = pl.Series([data.decode()]).str.split("\n").explode()
+    is_blank = np.frombuffer(b"\n" + data, dtype=np.uint8) <= ord(" ")
+    is_regular = data and not (is_blank[1:] & is_blank[:-1]).any() and not data.endswith(b" ")
+    rows = pl.Series([data.decode().removesuffix("\n")]).str.split("\n").explode()
+    if is_regular and not any(other in data for other in (b"#", b"\t", b"\x0b", b"\x0c", b"\r")):
+        return rows, np.arange(1, len(rows) + 1, dtype=np.int64)
     rows = rows.str.replace_all(_BLANKS, " ").str.strip_chars(" ")
     kept = rows.str.contains("^[^#]")
     return rows.filter(kept), kept.arg_true().to_numpy().astype(np.int64) + 1
