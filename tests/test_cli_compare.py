@@ -89,8 +89,8 @@ x    0.3883 b
 y    0.3417 b
 z    0.6133 a
 
-Runs that share a letter do not differ significantly: paired t-test, two-sided, Holm's correction \
-over the pairs of a measure, alpha 0.05.
+Runs that share a letter do not differ significantly:
+paired t-test, two-sided, Holm's correction over the pairs of a measure, alpha 0.05.
 
 AP: run minus other, 6 topics
 
@@ -123,7 +123,7 @@ AP       t          6      3            2           3
 
 one-tailed: better mean against worse, t-test, not corrected, alpha 0.05
 
-z leads x by 0.2250 AP; the lead is significant, p < 0.0001 with 6 topics.
+z leads by AP on 6 topics: significantly better than x, y. x is 0.2250 behind, p < 0.0001.
 """
     )
 
@@ -134,9 +134,7 @@ def test_marks_against_a_baseline(folder: Path, capsys: pytest.CaptureFixture[st
     )
     lines = outcome.out.splitlines()
     assert lines[4:7] == ["x    0.3883", "y    0.3417", "z    0.6133 +"]
-    assert lines[8].startswith(
-        "+ significantly better than x, - significantly worse: paired t-test"
-    )
+    assert lines[8] == "+ significantly better than x, - significantly worse:"
 
 
 def test_tables_can_be_chosen_and_many_pairs_are_a_matrix(
@@ -243,8 +241,9 @@ def test_topics_without_a_score_are_said(folder: Path, capsys: pytest.CaptureFix
     outcome = call(capsys, "compare", "gap.json")
     warning, summary = outcome.err.splitlines()
     assert warning == "warning: AP: topics on which some run has no score, not compared, 1: 6"
-    assert summary.startswith(
-        "x leads y by 0.0560 AP; with 5 topics the lead may be chance, p = 0.0782"
+    assert summary == (
+        "x leads by AP on 5 topics; the lead over y may be chance. y is 0.0560 behind, "
+        "p = 0.0782; about 10 topics would show it."
     )
     assert "\t5\t" in outcome.out.splitlines()[1]
 

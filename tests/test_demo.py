@@ -19,7 +19,7 @@ import pytest
 import foveal
 from command import Outcome, assert_refused, call
 from foveal.cli import main
-from foveal.cli.demo import _answer, _leaders, campaign_folder
+from foveal.cli.demo import _leaders, campaign_folder
 from foveal.model import Results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -281,18 +281,3 @@ def test_sentences_say_who_leads() -> None:
     two = results(a=[0.5, 0.7], b=[0.3, 0.1])
     assert _leaders(two, "AiP", "AiP") == "a leads, by AiP and by AiP."
     assert _leaders(two, "AiP", "P@1").startswith("By AiP a leads (0.6000), by P@1 b (0.8000)")
-
-
-@pytest.mark.parametrize(
-    ("others", "answer"),
-    [
-        ({"b": [0.1, 0.2, 0.1, 0.2], "c": [0.1, 0.1, 0.2, 0.2]}, "Yes: on 4 topics, a is "),
-        ({"b": [0.1, 0.99, 0.99, 0.9]}, "No: on 4 topics, the lead of a over every other run "),
-        (
-            {"b": [0.1, 0.2, 0.1, 0.2], "c": [0.1, 0.99, 0.99, 0.9]},
-            "On 4 topics, a is significantly better than b. Its lead over c may be chance.",
-        ),
-    ],
-)
-def test_the_answer_is_that_of_the_test(others: dict[str, list[float]], answer: str) -> None:
-    assert _answer(results(a=[0.9, 0.8, 0.9, 0.95], **others), "a").startswith(answer)

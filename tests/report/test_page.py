@@ -13,12 +13,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from foveal.report.tables import grid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
 from command import RUN, assert_refused, call, write_toy
+from foveal.analysis.score_tables import tabulate_scores
 from foveal.collection import SourceTexts, build_index
 from foveal.errors import InputError
 from foveal.model import Judgements, Results, Run
@@ -223,7 +223,7 @@ def told(scores: dict[str, list[float]], measure: str = "AP") -> dict[str, Any]:
     found = None
     if len(scores) > 1 and len(next(iter(scores.values()))) > 1:
         found = foveal.compare(results)[measure]
-    return answer(results, grid(results, per_topic=False), found, measure)
+    return answer(results, tabulate_scores(results), found, measure)
 
 
 HIGH, LOW = [0.8, 0.7, 0.9, 0.75, 0.85, 0.8], [0.2, 0.15, 0.3, 0.2, 0.2, 0.25]

@@ -236,7 +236,8 @@ def test_only_significant_differences_from_a_baseline_are_marked(against: Compar
     assert "| x\\_1 | 0.3883<sup>\N{MINUS SIGN}</sup> |\n" in text
     assert "| z | **0.6133** |\n" in text
     assert text.endswith(
-        "\n\\+ significantly better than z, - significantly worse: randomisation test, two-sided, "
+        "\n\\+ significantly better than z, - significantly worse:\n\n"
+        "randomisation test, two-sided, "
         "Benjamini and Hochberg's correction over the pairs of a measure, alpha 0.05.\n"
     )
     near = compare(scores("x", "y", "z").of_runs(["x", "y"]), baseline="y")

@@ -382,6 +382,8 @@ def _tabulate(
 def _cast_plain(column: str, given: list[Any] | pl.Series) -> pl.Series | None:
     """Return a column of values that are all of one fitting type; None if they are not."""
     with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        if isinstance(given, list) and any(isinstance(v, int) and abs(v) >> 63 for v in given):
+            return None  # Polars would print that it cannot show such a number
         series, kind = pl.Series(column, given), COLUMNS[column]
         own = series.dtype
         fits = {

@@ -49,6 +49,7 @@ Bools = npt.NDArray[np.bool_]
 
 TABLES = ("means", "pairs", "matrix", "summary")
 _MOST_PAIRS = 45  # the pairs of ten runs
+_MOST_NAMED = 8  # runs in a sentence
 _TEST_NAMES = {
     "t": "paired t-test",
     "wilcoxon": "Wilcoxon signed-rank test",
@@ -300,37 +301,39 @@ class Comparison(Result):
         >>> rows = [(run, str(t), "AP", level + t % 3 / 10)
         ...         for run, level in [("a", 0.5), ("b", 0.1)] for t in range(6)]
         >>> compare(Results.from_tidy(rows, {})).summary()
-        'a leads b by 0.4000 AP; the lead is significant, p < 0.0001 with 6 topics.'
+        'a leads by AP on 6 topics: significantly better than b. b is 0.4000 behind, p < 0.0001.'
         """
         return "\n".join(map(self._describe_lead, self.measures))
 
     def _describe_lead(self, pairs: Pairs) -> str:
-        """Say which run leads by one measure, or is nearest to the baseline, and how surely."""
-        leader = int(pairs.order[0])
-        place = pairs.ranked[leader]
-        tied = [self.runs[i] for i in pairs.order.tolist() if pairs.ranked[i] == place]
-        if len(tied) == len(self.runs):
-            return f"All runs are equal by {pairs.measure}."
-        # The second run is the next one, or with a baseline the baseline itself.
-        second = int(pairs.order[len(tied)])
-        if self.baseline is not None:
-            base = self.runs.index(self.baseline)
-            leader, second = (leader, base) if leader != base else (base, second)
-        is_pair = (np.minimum(pairs.first, pairs.second) == min(leader, second)) & (
-            np.maximum(pairs.first, pairs.second) == max(leader, second)
-        )
-        k = int(np.flatnonzero(is_pair)[0])
-        p = float(pairs.adjusted[self.settings.tests[0]][k])
+        """Say which run leads by one measure, and whether its lead may be chance."""
+        order, ranked = pairs.order.tolist(), pairs.ranked
+        tied = [self.runs[i] for i in order if ranked[i] == ranked[order[0]]]
         topics = counted(len(pairs.scores.topics), "topic")
-        lead = f"{abs(float(pairs.difference[k])):.4f} {pairs.measure}"
-        names = self.runs[leader] if len(tied) == 1 else f"{some(tied)} (equal)"
-        text = f"{names} leads {self.runs[second]} by {lead}"
-        if len(tied) > 1:
-            text = f"{names} lead {self.runs[second]} by {lead}"
-        if p < self.settings.alpha:
-            return f"{text}; the lead is significant, p {_format_p(p, '= ')} with {topics}."
-        text += f"; with {topics} the lead may be chance, p {_format_p(p, '= ')}"
-        if isfinite(pairs.needed[k]):
+        if len(tied) == len(self.runs):
+            return f"All runs are equal by {pairs.measure} on {topics}."
+        # With a baseline, the best run is compared with it alone; else with all others.
+        leader, rest = order[0], order[len(tied) :]
+        base = None if self.baseline is None else self.runs.index(self.baseline)
+        if base is not None and base != leader:
+            rest = [base] if ranked[base] != ranked[leader] else []
+        test = self.settings.tests[0]
+        position = pairs.square(np.arange(len(pairs.first)), -1)[leader]
+        adjusted = {i: float(pairs.adjusted[test][position[i]]) for i in rest}
+        beaten = [self.runs[i] for i in rest if adjusted[i] < self.settings.alpha]
+        unsure = [self.runs[i] for i in rest if adjusted[i] >= self.settings.alpha]
+        names = some(tied, _MOST_NAMED)
+        text = f"{names} {'leads' if len(tied) == 1 else 'lead'} by {pairs.measure} on {topics}"
+        if not rest:
+            return f"{text}, equal to {self.baseline}."
+        if beaten:
+            text += f": significantly better than {some(beaten, _MOST_NAMED)}"
+        if unsure:
+            text += f"; the lead over {some(unsure, _MOST_NAMED)} may be chance"
+        near, k = rest[0], int(position[rest[0]])
+        behind = f"{self.runs[near]} is {abs(float(pairs.difference[k])):.4f} behind"
+        text += f". {behind}, p {_format_p(adjusted[near], '= ')}"
+        if unsure and adjusted[near] >= self.settings.alpha and isfinite(pairs.needed[k]):
             text += f"; about {pairs.needed[k]:.0f} topics would show it"
         return f"{text}."
 
@@ -385,7 +388,7 @@ class Comparison(Result):
             tuple(map(tuple, rows)),
             frozenset(best),
             title=f"Means over {over} topics, best in bold",
-            notes=(f"{note} {test}, {correction}, alpha {settings.alpha:g}.",),
+            notes=(note, f"{test}, {correction}, alpha {settings.alpha:g}."),
             marks=marks,
             name="means",
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from foveal.cli.shared import say
-from foveal.errors import FovealError, InputError, UsageError, some
+from foveal.errors import FovealError, InputError, UsageError
 
 if TYPE_CHECKING:
     from foveal.model import Results
@@ -194,7 +194,6 @@ def _walk(folder: str) -> None:
     _head("6. Is the best run really better?")
     best = _best(focused, "AiP")
     shell.run(f"foveal compare focused.json -m AiP --baseline {shlex.quote(best)} --show means")
-    _tell(_answer(focused, best))
 
     _head("7. Can the measure be trusted?")
     _tell(
@@ -309,24 +308,6 @@ def _leaders(results: Results, first: str, second: str) -> str:
     return (
         f"By {first} {one} leads ({results[one, first]:.4f}), by {second} {other} "
         f"({results[other, second]:.4f}): which system is best depends on what is asked."
-    )
-
-
-def _answer(results: Results, best: str) -> str:
-    """Whom the best run beats significantly, in words."""
-    from foveal.analysis.comparison import compare
-
-    marks = compare(results.only(["AiP"]), baseline=best).marks("AiP")
-    beaten = [run for run, mark in marks.items() if mark == "-*"]
-    others = [run for run, mark in marks.items() if mark != "-*"]
-    topics = len(results.topics)
-    if not beaten:
-        return f"No: on {topics} topics, the lead of {best} over every other run may be chance."
-    if not others:
-        return f"Yes: on {topics} topics, {best} is significantly better than every other run."
-    return (
-        f"On {topics} topics, {best} is significantly better than {some(beaten, 8)}. Its lead over "
-        f"{some(others, 8)} may be chance."
     )
 
 

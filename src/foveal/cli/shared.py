@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -509,7 +510,9 @@ def emit_result(result: Result, form: str | None, output: str | None, **shown: A
         form = choose_format(form, to_file=output is not None)
         content = render_result(result, form, output, **shown)
         if summary and form == "table":
-            content += f"\n{escape_controls(summary, keep=chr(10))}\n"
+            width = shutil.get_terminal_size((100, 24)).columns
+            lines = escape_controls(summary, keep="\n").split("\n")
+            content += "\n" + "".join(f"{textwrap.fill(line, width)}\n" for line in lines)
             summary = ""
         emit(content, output, styled=form == "table")
     if summary:
