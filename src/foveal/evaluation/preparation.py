@@ -280,15 +280,11 @@ def prepare_gold(evaluation: Evaluation, assessor: str | None, cas: CasFilter | 
 
 def list_notes(measures: Sequence[Measure], gold: Gold) -> Iterator[str]:
     """Yield the measures' notes on these judgements; one that several share is yielded once."""
-    by_text: dict[str, list[str]] = {}
+    by_text: dict[str, dict[str, None]] = {}
     for measure in measures:
-        for note in measure.notes(gold):
-            about, _, text = note.partition(": ")
-            names = by_text.setdefault(text if about == measure.name else note, [])
-            if about == measure.name and about not in names:
-                names.append(about)
-    for text, names in by_text.items():
-        yield f"{', '.join(names)}: {text}" if names else text
+        for text in measure.notes(gold):
+            by_text.setdefault(text, {})[measure.name] = None
+    yield from (f"{', '.join(names)}: {text}" for text, names in by_text.items())
 
 
 # -- the trees of the assessed elements ------------------------------------------------------------

@@ -382,7 +382,7 @@ class Measure:
         """Refuse judgements that this measure with these parameters is not made for."""
 
     def notes(self, gold: Gold) -> tuple[str, ...]:  # noqa: ARG002 - for those that need it
-        """Return what the user should know about this measure on these judgements."""
+        """Return remarks on this measure with these judgements; its name is put before them."""
         return ()
 
     @classmethod

@@ -50,7 +50,7 @@ class _EvidenceMeasure(Measure):
         own = gold.cached(_list_passages, "none")
         if len(np.unique(own.set)) > np.count_nonzero(np.diff(own.bounds)):
             return ()
-        return (f"{self.name}: no topic has more than one evidence set, of all its relevant text",)
+        return ("no topic has more than one evidence set, of all its relevant text",)
 
     @property
     def limit(self) -> Limit | None:

@@ -96,7 +96,7 @@ class XCG(Measure):
         if self.overlap == "off" or self.mixed == "ignore" or knows_own_text(gold, self.quant):
             return ()
         note = (
-            f"{self.name}: the text directly inside elements is not known without a collection; "
+            "the text directly inside elements is not known without a collection; "
             "partly seen elements are scored with mixed=ignore"
         )
         return (note,)
