@@ -78,8 +78,12 @@ def test_the_table_has_letters_pairs_matrix_and_summary(
 ) -> None:
     outcome = call(capsys, "compare", "saved.json", "-f", "table")
     assert outcome.err == ""
+    tables, _, summary = outcome.out.rpartition("\n\n")
+    assert " ".join(summary.split()) == (
+        "z leads by AP on 6 topics: significantly better than x, y. x is 0.2250 behind, p < 0.0001."
+    )
     assert (
-        outcome.out
+        f"{tables}\n"
         == """\
 Means over 6 topics, best in bold
 
@@ -122,8 +126,6 @@ measure  test  topics  pairs  significant  one-tailed
 AP       t          6      3            2           3
 
 one-tailed: better mean against worse, t-test, not corrected, alpha 0.05
-
-z leads by AP on 6 topics: significantly better than x, y. x is 0.2250 behind, p < 0.0001.
 """
     )
 

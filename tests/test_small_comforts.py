@@ -108,7 +108,7 @@ def toy(tmp_path: Path) -> Path:
 
 def test_printed_results_are_a_table(toy: Path) -> None:
     results = foveal.evaluate(toy / "run", toy / "qrels", ["charP", "charR", "num_ret"])
-    header, row = str(results).splitlines()
+    header, _, row = str(results).splitlines()
     assert header.split() == ["run", *results.measures]
     assert row.split()[0] == "mine"
     assert float(row.split()[1]) == pytest.approx(results["mine", "charP"], abs=5e-5)

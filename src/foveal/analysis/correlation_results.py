@@ -40,7 +40,7 @@ _MARKS = (
     f"= from {EQUIVALENT}: equivalent rankings; ! below {NOTICEABLE}: noticeable differences "
     "(compared before rounding)."
 )
-_WORDS = {"=": ", equivalent", "!": ", noticeably different", "": ""}
+_WORDS = {"=": ", equivalent rankings", "!": ", noticeably different rankings", "": ""}
 
 
 def mark_correlation(value: float, name: str) -> str:
@@ -217,8 +217,8 @@ class Correlations(Result):
         mark = mark_correlation(least["value"], name)
         if mark == "=" and len(self.labels) > 2:
             return f"All rankings are equivalent: {NAMES[name]} is {value} or more."
-        verb = "agree least" if len(self.labels) > 2 else "agree"
-        return f"{pair} {verb}: {NAMES[name]} is {value}{_WORDS[mark]}."
+        least_of_all = " agree least" if len(self.labels) > 2 else ""
+        return f"{pair}{least_of_all}: {NAMES[name]} is {value}{_WORDS[mark]}."
 
     def tables(self) -> list[Table]:
         """Return a table for each coefficient, then swap rates and discriminative power."""
