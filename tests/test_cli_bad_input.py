@@ -254,4 +254,4 @@ def test_passages_given_as_xpaths_ask_for_a_collection(
     outcome = evaluate(capsys, "passages.run", "-j", "pool.xml", "-m", measure)
     assert_refused(outcome, f"pool.xml:{line}: {measure} needs")
     assert "XPaths" in outcome.err
-    assert "-C INDEX" in outcome.err
+    assert "--collection INDEX" in outcome.err

@@ -156,7 +156,7 @@ def test_pages(capsys: pytest.CaptureFixture[str]) -> None:
     ("args", "said"),
     [
         ((), "foveal: no division given; expected --division, --window, --pages or --tags"),
-        (("--tags", "p"), "foveal: --tags takes a collection (-C)"),
+        (("--tags", "p"), "foveal: --tags takes a collection (--collection)"),
         (("--window", "5", "--window", "9", "-f", "qrels"), "foveal: qrels are of one division"),
         (("--division", "absent.jsonl"), "absent.jsonl: "),
     ],

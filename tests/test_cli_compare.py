@@ -255,8 +255,14 @@ def test_topics_without_a_score_are_said(folder: Path, capsys: pytest.CaptureFix
     [
         (("saved.json", "--baseline", "q"), "no run 'q' to be the baseline; there are x, y, z"),
         (("saved.json", "-m", "P@5"), "no measure 'P@5' in the results; they hold AP"),
-        (("saved.json", "-t", "2009.Focused"), "without judgements (-j) the files are saved"),
-        (("saved.json", "--topics", "run"), "without judgements (-j) the files are saved"),
+        (
+            ("saved.json", "-t", "2009.Focused"),
+            "without judgements (--judgements) the files are saved",
+        ),
+        (
+            ("saved.json", "--topics", "run"),
+            "without judgements (--judgements) the files are saved",
+        ),
         (("one.json",), "AP: the runs have scores on one topic (1) in common; expected at least"),
         (("alone.json",), "1 runs to compare: x; expected at least two"),
         ((RUNS[0], *JUDGED, "-m", "AP"), "one run given ("),
@@ -395,10 +401,10 @@ def test_bad_results_are_one_line(
 
 def test_forgotten_judgements_are_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = call(capsys, "compare", *RUNS)
-    assert outcome.err.endswith("; runs are scored against judgements, given with -j\n")
+    assert outcome.err.endswith("; runs are scored against judgements, given with --judgements\n")
     assert "Error" not in outcome.err
     absent = call(capsys, "compare", "absent.json", "-o", "out")
-    assert "-j" not in absent.err
+    assert "--judgements" not in absent.err
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,8 @@ def test_runs_are_grouped_by_the_task_they_declare(
         "2009.RelevantInContext": 4,
     }
     assert (
-        "left out that declare the task BestInContext, which is none of -t, 1: best" in outcome.err
+        "left out that declare the task BestInContext, which is none of --task, 1: best"
+        in outcome.err
     )
     counts = {(row["row"], row["column"]): row["count"] for row in saved["correlations"]}
     assert counts["iP@0.01", "AP"] == 1
@@ -262,7 +263,7 @@ def test_heat_maps_for_print(
         ((*MEASURES, "--heatmap", "map.gif"), "map.gif: no picture of this kind"),
         ((*MEASURES, "--by", "topics", "--heatmap", "x.svg"), "random halves make no matrix"),
         ((*MEASURES, "--by", "topics", "--topic-sets", "sets"), "sets:2: the set 'b' has no topic"),
-        ((*MEASURES, "-t", "2005.SSCAS", "-t", "2005.SVCAS"), "no run declares a task of -t"),
+        ((*MEASURES, "-t", "2005.SSCAS", "-t", "2005.SVCAS"), "no run declares a task of --task"),
         (
             (*MEASURES, "--only-topics", "1", "--discriminative-power"),
             "with 1 topic that all runs share; expected",

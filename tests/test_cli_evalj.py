@@ -169,7 +169,7 @@ def test_workers_change_nothing(
 @pytest.mark.parametrize(
     ("args", "problem"),
     [
-        (("--config", "a.prop", "-m", "AP"), "foveal: --config names the measures; leave out -m"),
+        (("--config", "a.prop", "-m", "AP"), "foveal: --config names the measures; leave out --m"),
         (("--config", "a.prop", "-t", "2006.Thorough"), "foveal: --config names the measures"),
         (("--config", "b.prop"), "b.prop: no such file"),
         (("--config", "topics.xml"), "topics.xml:1: root element <inex_topics>; expected <metric"),

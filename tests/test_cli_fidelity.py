@@ -61,7 +61,7 @@ def test_without_an_index(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     outcome = call(capsys, "simulate", "-j", "qrels", "-o", "made")
     assert outcome.code == 0
     assert outcome.err == (
-        "warning: part sets made of elements take a collection (-C): SL, SS, SST\n"
+        "warning: part sets made of elements take a collection (--collection): SL, SS, SST\n"
         "8 runs of 2 topics written to made\n"
     )
     assert len(list((folder / "made").iterdir())) == 8
@@ -254,11 +254,13 @@ def test_without_an_index_s_and_sld_are_tried(
     outcome = call(capsys, "fidelity", "-j", "qrels", "-m", "AgP")
     assert outcome.code == 0
     assert len(outcome.out.splitlines()) == 1 + 4 + 8
-    assert "take a collection (-C): SL, SS, SST" in outcome.err
+    assert "take a collection (--collection): SL, SS, SST" in outcome.err
 
 
 def test_wrong_use(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert_refused(call(capsys, "fidelity", "-m", "AP"), "foveal: no judgements given (-j)")
+    assert_refused(
+        call(capsys, "fidelity", "-m", "AP"), "foveal: no judgements given (--judgements)"
+    )
     (folder / "none").mkdir()
     outcome = call(capsys, "fidelity", "-j", "qrels", "--runs", "none", "-m", "AP")
     assert_refused(outcome, "none: the directory holds no file")

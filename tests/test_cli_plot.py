@@ -205,7 +205,9 @@ def test_saved_results_are_drawn_without_scoring(
     outcome = call(capsys, "plot", "ep", "s.json", "-o", "no.dat")
     assert_refused(outcome, "foveal: the results hold no point of the graph ep (ep@curve)")
     outcome = call(capsys, "plot", "gain", "s.json", "-o", "no.dat")
-    assert_refused(outcome, "foveal: the graph gain is not made of scores; give runs and -j")
+    assert_refused(
+        outcome, "foveal: the graph gain is not made of scores; give runs and --judgements"
+    )
     outcome = call(capsys, "plot", "ip", "s.json", "-m", "iP(beta=1)", "-o", "no.dat")
     assert_refused(outcome, "foveal: iP has no parameter 'beta'")
 
@@ -234,7 +236,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("ip", "-o", "out.jpg"), "foveal: out.jpg: a graph cannot be written as this"),
         (("ip", "--rank", "3", "-o", "out.dat"), "foveal: --rank is for the graph gain"),
         (("ip", "--ranks", "3", "-o", "out.dat"), "foveal: --ranks is for the graphs gain, nxcg"),
-        (("lengths", "-m", "AP", "-o", "out.dat"), "foveal: -m is for graphs of scores"),
+        (("lengths", "-m", "AP", "-o", "out.dat"), "foveal: --measure is for graphs of scores"),
         (("topics", "--topic", "1", "-o", "out.dat"), "foveal: --topic is for graphs of curves"),
         (("topics", "-o", "out.dat"), "foveal: the graph topics is of one measure or more"),
         (("ip", "--topic", "9", "-o", "out.dat"), "foveal: no topic '9' in the results; they hold"),

@@ -116,7 +116,9 @@ def test_a_strategy_that_learns_warns_without_judgements(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     outcome = pooled(capsys, "--strategy", "move-to-front")
-    said = "move-to-front without judgements (-j): runs take turns with their next new unit"
+    said = (
+        "move-to-front without judgements (--judgements): runs take turns with their next new unit"
+    )
     assert outcome.err == f"warning: {said}\n{SUMMARY}"
 
 
@@ -171,7 +173,10 @@ def test_statistics_for_papers_and_pages(form: str, capsys: pytest.CaptureFixtur
         (["-o", "out", "--assessors", "x"], "foveal: --assessors is about judgements, and there"),
         (["-o", "out", "--assessors", "each", "-j", "q"], "foveal: a pool takes one set of judge"),
         (["-o", "out", "--unit", "span", "--no-support"], "foveal: --no-support is about pools of"),
-        (["-o", "out", "--snap"], "foveal: --snap is for --unit element with a collection (-C)"),
+        (
+            ["-o", "out", "--snap"],
+            "foveal: --snap is for --unit element with a collection (--collection)",
+        ),
         (["-o", "out", "--only-topics", "9"], "foveal: no run has a result for topic 9"),
         (["-o", "out", "--budget", "9=3"], "foveal: a budget for topic '9', which no run has"),
         (["-o", "out", "--unit", "element"], "1.run:1: [0,10) of 'a' has no XPath; a collection"),

@@ -409,7 +409,7 @@ def test_what_cannot_be_drawn_is_one_line(
 def test_refusals_say_what_would_help(capsys: pytest.CaptureFixture[str]) -> None:
     args = ["-j", "qrels", "--topic", "toy"]
     missing = recall_base(capsys, *args).err
-    assert "give an index of the collection (-C), or assessments of elements" in missing
+    assert "give an index of the collection (--collection), or assessments of elements" in missing
     foreign = recall_base(capsys, *args, "-C", "index", "--quant", "sog").err
     assert foreign.endswith("on that of 2006; expected one of spec, strict, gen\n")
 
@@ -435,7 +435,7 @@ def test_a_relevant_document_that_lists_no_elements_is_warned_of(
     outcome = recall_base(capsys, "-j", "some.jsonl", "--topic", "1", "-f", "tsv")
     assert outcome.err == (
         "warning: relevant documents without listed elements, 1: D2 (an index of the collection "
-        "would supply them, -C)\n"
+        "would supply them, --collection)\n"
     )
     assert outcome.out.count("\n") == 2
 

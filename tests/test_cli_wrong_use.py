@@ -48,7 +48,7 @@ def test_an_impossible_measure_is_refused_with_what_is_possible(
     ("args", "message"),
     [
         (("-t", "2009.Focus"), "unknown task '2009.Focus'; did you mean 2009.Focused"),
-        ((), "no measure given; name measures (-m) or an official task (-t)"),
+        ((), "no measure given; name measures (--measure) or an official task (--task)"),
         (("-m", "AP", "--only-topics", "x,y"), "none of the wanted topics is judged: x, y"),
         (("-m", "AP", "--assessors", "ann"), "no assessor 'ann' in the judgements"),
         (("-m", "AP", "--assessors", "each"), "--assessors each: the judgements name no assessor"),
@@ -116,7 +116,7 @@ def test_a_result_without_a_place_is_named_with_what_would_place_it(
     assert_refused(
         outcome, "run:1: iP@0.01 needs the place of every result; it takes start and end"
     )
-    assert outcome.err.endswith("give it with -C INDEX ('foveal index' makes one)\n")
+    assert outcome.err.endswith("give it with --collection INDEX ('foveal index' makes one)\n")
 
 
 def foveal(*args: str, **options: object) -> subprocess.CompletedProcess[str]:

@@ -115,19 +115,18 @@ def test_printed_results_are_a_table(toy: Path) -> None:
     assert repr(results).startswith("<Results: ")
 
 
-def test_errors_in_python_name_parameters(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(foveal.UsageError) as caught:
-        foveal.evaluate(toy / "run", toy / "qrels")
-    assert "measures=" in str(caught.value)
-    assert "-m" not in str(caught.value)
-    outcome = call(capsys, "evaluate", str(toy / "run"), "-j", str(toy / "qrels"))
-    if outcome.code:  # the command names its options
-        assert "(-m)" in outcome.err
-        assert "measures=" not in outcome.err
-    with pytest.raises(foveal.FovealError) as missing:
-        foveal.evaluate(toy / "run", toy / "qrels", "nxCG@1")
-    assert "collection=" in str(missing.value)
-    assert "-C" not in str(missing.value)
+def test_errors_in_python_are_those_of_commands(
+    toy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = (str(toy / "run"), str(toy / "qrels"))
+    with pytest.raises(foveal.UsageError, match=r"measures \(--measure\)") as caught:
+        foveal.evaluate(*inputs)
+    outcome = call(capsys, "evaluate", inputs[0], "-j", inputs[1])
+    assert outcome.err == f"foveal: {caught.value}\n"
+    with pytest.raises(foveal.InputError, match="--collection INDEX") as missing:
+        foveal.evaluate(*inputs, "nxCG@1")
+    outcome = call(capsys, "evaluate", inputs[0], "-j", inputs[1], "-m", "nxCG@1")
+    assert outcome.err == f"{missing.value}\n"
 
 
 def test_plot_names_the_unknown_graph(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 _CONTROLS = "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 # Some messages have several lines: a query with a mark under the place of its error.
 _BREAK = "\n"
-# Options whose names say nothing in Python.
-_PARAMETERS = {"-m": "measures=", "-t": "task=", "-C": "collection=", "-j": "judgements="}
 
 
 def escape_controls(text: str, keep: str = "") -> str:
@@ -47,21 +45,10 @@ class Problem(NamedTuple):
 
 
 class FovealError(Exception):
-    """Base of every error that a user can cause and mend.
-
-    As text it names parameters of Python; `console_message` has short options instead.
-
-    >>> print(FovealError("no measure given; name measures (-m) or a task (-t)"))
-    no measure given; name measures (measures=) or a task (task=)
-    """
-
-    @property
-    def console_message(self) -> str:
-        return escape_controls(super().__str__(), keep=_BREAK)
+    """Base of every error that a user can cause and mend."""
 
     def __str__(self) -> str:
-        option = r"(?<![\w-])(-[mtCj])( INDEX)?(?![\w-])"
-        return re.sub(option, lambda found: _PARAMETERS[found[1]], self.console_message)
+        return escape_controls(super().__str__(), keep=_BREAK)
 
 
 class FovealWarning(UserWarning):
@@ -106,8 +93,7 @@ class InputError(FovealError):
         shown += [f"... and {hidden} more problems"] if hidden else []
         return shown if self.summary is None else [*shown, self.summary]
 
-    @property
-    def console_message(self) -> str:
+    def __str__(self) -> str:
         return "\n".join(self.lines(limit=20))
 
 

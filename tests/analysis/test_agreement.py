@@ -234,9 +234,8 @@ def test_a_collection_places_xpaths_and_knows_lengths(tmp_path: Path) -> None:
     unplaced = agreement(tmp_path / "pools")
     assert isnan(unplaced.value("f1"))
     assert unplaced.value("doc_observed") == 1
-    assert unplaced.notes == (
-        "no highlighted text is known: only documents are compared; a collection (-C) places it",
-    )
+    only = "no highlighted text is known: only documents are compared"
+    assert unplaced.notes == (f"{only}; a collection (--collection) places it",)
 
 
 # -- counted character by character ------------------------------------------------------------
@@ -581,7 +580,7 @@ def test_without_any_length_kappa_and_alpha_are_not_defined() -> None:
     assert found.notes == (
         (
             "no document has a length: observed agreement, kappa and alpha of characters are not "
-            "defined; a collection (-C) knows lengths"
+            "defined; a collection (--collection) knows lengths"
         ),
     )
 

@@ -318,7 +318,7 @@ def test_results_of_unknown_place_need_a_collection() -> None:
     said = refusal(lambda: pool(elements("r", "/x[1]/p[1]"), unit="span"))
     assert said.startswith("r.run:1: the place of '/x[1]/p[1]' in 'a' is not known")
     said = refusal(lambda: pool(run_of("r", t="a:3-9"), unit="element"))
-    assert said.startswith("r:1: [3,9) of 'a' has no XPath; a collection (collection=) tells")
+    assert said.startswith("r:1: [3,9) of 'a' has no XPath; a collection (--collection) tells")
 
 
 def test_a_collection_tells_what_is_the_same(tmp_path: Path) -> None:
@@ -461,7 +461,7 @@ def test_wrong_options_are_refused(options: dict[str, object], message: str) -> 
 def test_strategies_that_learn_say_what_they_do_without_judgements() -> None:
     run = run_of("r", t="a")
     assert pool(run, strategy="hedge").warnings == (
-        "hedge without judgements (-j): all runs have the same weight",
+        "hedge without judgements (--judgements): all runs have the same weight",
     )
     assert pool(run, strategy="hedge", judgements=judged(t="a")).warnings == ()
     assert pool(run, judgements=judged(x="a")).warnings == (

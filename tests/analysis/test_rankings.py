@@ -396,7 +396,7 @@ def test_each_official_task_has_its_own_measures() -> None:
     assert found.counts("tau_b")[found.labels.index("AP"), found.labels.index("AiP")] == 1
     one = correlate(runs, truth, task="2009.Focused")
     assert one.labels == ("iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP")
-    assert any("which is none of -t, 3" in note for note in one.notes)
+    assert any("which is none of --task, 3" in note for note in one.notes)
 
 
 @pytest.mark.parametrize(

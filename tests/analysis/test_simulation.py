@@ -201,7 +201,7 @@ def test_without_a_collection_documents_of_other_topics_serve(toy: Path) -> None
     made = simulate(truth)
     assert (first_of(made, "1"), first_of(made, "2")) == ("B", "A")
     assert made.left_out == ("SL", "SS", "SST")
-    assert "part sets made of elements take a collection (-C): SL, SS, SST" in made.notes
+    assert "part sets made of elements take a collection (--collection): SL, SS, SST" in made.notes
 
 
 def test_with_one_relevant_document_there_is_nothing_to_swap(toy: Path) -> None:

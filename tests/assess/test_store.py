@@ -429,7 +429,7 @@ def test_another_index_is_refused(campaign: Campaign, tmp_path: Path) -> None:
     assert "is not the index that the campaign" in said
     campaign.close()
     (tmp_path / "index.fvx").rename(tmp_path / "moved.fvx")
-    assert "say where it is (collection=)" in refusal(Campaign.open, campaign.path)
+    assert "say where it is (--collection)" in refusal(Campaign.open, campaign.path)
     moved = Collection.open(tmp_path / "moved.fvx")
     with Campaign.open(campaign.path, collection=moved) as opened:
         assert opened.document("sea").title == "The sea"

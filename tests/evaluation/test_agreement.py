@@ -221,7 +221,7 @@ def test_without_the_text_sizes_are_said_to_be_one_assessors(two_assessors: Path
     )
     xml = two_assessors / "xml"
     for policy in ("union", "majority", "intersection"):
-        assert said(xml, assessors=policy) == [f"{one}a collection (-C) counts it"]
+        assert said(xml, assessors=policy) == [f"{one}a collection (--collection) counts it"]
     assert said(xml, assessors="a") == said(xml, assessors="each") == []
     bare = two_assessors / "bare"
     bare.mkdir()
@@ -235,7 +235,7 @@ def test_without_the_text_sizes_are_said_to_be_one_assessors(two_assessors: Path
         text = file.read_text().replace(' size="', ' exhaustivity="2" size="')
         (graded / file.name).write_text(text)
     index = two_assessors / "index"
-    assert said(graded) == [f"{one}a collection (-C) with --recompute counts it"]
+    assert said(graded) == [f"{one}a collection (--collection) with --recompute counts it"]
     assert said(graded, collection=index) == [f"{one}--recompute counts it"]
     assert said(graded, collection=index, recompute=True) == []
 

@@ -65,7 +65,7 @@ def test_focus_works_by_paths_where_no_place_is_known() -> None:
     assert kept == {"rank": [0, 1, 4], "deeper": [1, 2, 4], "higher": [0, 3, 4]}
     assert len(focus(read_run("1 Q0 d 1 2 m\n1 Q0 d 2 1 m\n1 Q0 e 3 1 m\n"))) == 2
     with pytest.raises(
-        InputError, match=r"x:2: the place of the result is not known; .*collection="
+        InputError, match=r"x:2: the place of the result is not known; .*--collection"
     ):
         focus(read_run(lines.replace("/a[1]/b[10]/c[1]", "/a/text()[1]")))
 
@@ -554,8 +554,14 @@ def test_scores_do_not_depend_on_the_format_of_the_judgements(
         (("topics.jsonl", "--to", "inex", "--focus"), "--focus is for runs; "),
         (("judgements.jsonl", "--to", "fol", "--snap"), "holds judgements"),
         (("runs/paragraphs.run", "--to", "fol", "--exclude-tags", "p"), "is for judgements; "),
-        (("runs/windows.jsonl", "--to", "elements", "--snap"), "--snap takes a collection (-C)"),
-        (("judgements.jsonl", "--to", "inex2006", "--recompute"), "takes a collection (-C)"),
+        (
+            ("runs/windows.jsonl", "--to", "elements", "--snap"),
+            "--snap takes a collection (--collection)",
+        ),
+        (
+            ("judgements.jsonl", "--to", "inex2006", "--recompute"),
+            "takes a collection (--collection)",
+        ),
         (("missing", "--to", "fol"), "no such file"),
         (("judgements.jsonl", "--to", "inex2006"), "elements"),
     ],

@@ -315,13 +315,13 @@ def test_the_sizes_of_the_file_are_used_unless_they_are_recomputed(
         assert value == worth
     assert (
         refusal(folder, [A2], "xCG@1", recompute=True)
-        == "--recompute takes a collection (collection=)"
+        == "--recompute takes a collection (--collection)"
     )
     assert refusal(folder, [A2], "xCG@1", recompute=True, collection=index) == (
         "--recompute counts highlighted text, and the judgements have none; without it their own "
         "sizes are used"
     )
-    assert refusal(folder, [A2], "xCG@1", snap=True) == "--snap takes a collection (collection=)"
+    assert refusal(folder, [A2], "xCG@1", snap=True) == "--snap takes a collection (--collection)"
 
 
 GRADED = {

@@ -328,7 +328,7 @@ def test_what_could_not_be_checked_is_said_and_is_no_fault(collection: Collectio
     (found,) = findings(text, castitles={"1": "//sec[about(., x)]"})
     assert str(found) == (
         "r:2: targets of 2 results that are not named as elements were not checked; "
-        "a collection (-C) tells which elements they are"
+        "a collection (--collection) tells which elements they are"
     )
     (found,) = findings(text, castitles={}, collection=collection)
     assert str(found) == "r:2: topic '1' has no castitle; targets were not checked"

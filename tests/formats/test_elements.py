@@ -72,7 +72,7 @@ def test_a_passage_cannot_be_written_as_a_path(tmp_path: Path) -> None:
     message = refusal(foveal.write_run, passages, tmp_path / "out", "elements")
     assert (
         message
-        == "x:1: result has no XPath; this format needs one, a collection can tell it (collection=)"
+        == "x:1: result has no XPath; this format needs one, a collection tells it (--collection)"
     )
 
 

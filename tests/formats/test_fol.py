@@ -177,7 +177,7 @@ def test_a_whole_document_has_no_place_in_a_line_of_offsets(tmp_path: Path) -> N
     message = refusal(foveal.write_run, documents, tmp_path / "out", "fol")
     assert (
         message
-        == "x:1: result has no end; this format needs one, a collection can tell it (collection=)"
+        == "x:1: result has no end; this format needs one, a collection tells it (--collection)"
     )
     assert not (tmp_path / "out").exists()
 

@@ -406,7 +406,8 @@ class _SideBySide:
                     "judgements.length",
                     row,
                     f"the length of document {judgements.doc[row]!r} is not known, but that of "
-                    "others is; expected a length for all, or a collection (-C) that knows it",
+                    "others is; expected a length for all, or a collection (--collection) that "
+                    "knows it",
                 )
                 for row in np.unique(judgements.pair[lost]).tolist()
             )
@@ -433,12 +434,13 @@ class _SideBySide:
         if apart:
             yield f"assessors of one topic with no document in common: {some(apart)}"
         if not judgements.has_text:
-            mend = "; a collection (-C) places it" if judgements.places is not None else ""
+            by_path = judgements.places is not None
+            mend = "; a collection (--collection) places it" if by_path else ""
             yield f"no highlighted text is known: only documents are compared{mend}"
         elif not self.sized:
             yield (
                 "no document has a length: observed agreement, kappa and alpha of characters are "
-                "not defined; a collection (-C) knows lengths"
+                "not defined; a collection (--collection) knows lengths"
             )
 
     # -- sums of every cell --------------------------------------------------------------------

@@ -506,7 +506,7 @@ def verify(
             "judgements.no_text",
             path,
             None,
-            "no span has offsets; judgements by XPath get them with 'convert -C INDEX'",
+            "no span has offsets; judgements by XPath get them with 'convert --collection INDEX'",
         )
     if not 0 < similarity <= 1:
         raise UsageError(f"similarity {similarity} is not possible; expected above 0 up to 1")

@@ -638,7 +638,7 @@ def _choose_measures(given: Sequence[str | Measure]) -> tuple[Measure, ...]:
         else:
             found.append(item)
     if not found:
-        raise UsageError(f"no measure given; name measures (-m), or {ALL} of them")
+        raise UsageError(f"no measure given; name measures (--measure), or {ALL} of them")
     return tuple(
         dict.fromkeys(m @ usual(m) if m.at is None and m.cutoff.required else m for m in found)
     )

@@ -521,7 +521,7 @@ def _simulate_trials(
     if of_elements and collection is None:
         raise UsageError(
             f"{_labels(of_elements)}: about elements; simulated runs of elements take a collection "
-            "(-C)"
+            "(--collection)"
         )
     usual = asdict(Options())
     for name in _ALTERING:

@@ -211,7 +211,7 @@ def pool(
         if not set(truth.topics) & set(candidates.topics):
             warnings.append("the judgements have no topic in common with the runs")
     elif strategy in _LEARN:
-        warnings.append(f"{strategy} without judgements (-j): {_LEARN[strategy]}")
+        warnings.append(f"{strategy} without judgements (--judgements): {_LEARN[strategy]}")
     return Pooling(
         Pool(entries.select(*POOL_COLUMNS), unit, header),
         candidates,
@@ -255,7 +255,7 @@ def _combine_judgements(
         raise UsageError("a pool takes one set of judgements; choose how assessors count")
     if judgements is None:
         if assessors is not None:
-            raise UsageError("--assessors is about judgements, and there are none (-j)")
+            raise UsageError("--assessors is about judgements, and there are none (--judgements)")
         return None
     if not isinstance(judgements, Judgements):
         judgements = read_judgements(judgements)
@@ -460,8 +460,8 @@ def _list_units(
                     "run.unresolved",
                     run.source.path,
                     int(run.line[i]),
-                    f"the place of {xpath[i]!r} in {run.doc[i]!r} is not known; a collection (-C) "
-                    "tells it",
+                    f"the place of {xpath[i]!r} in {run.doc[i]!r} is not known; a collection "
+                    "(--collection) tells it",
                 )
                 for i in nowhere.tolist()
             )
@@ -514,8 +514,8 @@ def _list_paths(run: Run) -> pl.Series:
                 "run.no_xpath",
                 run.source.path,
                 int(run.line[i]),
-                f"[{run.start[i]},{run.end[i]}) of {run.doc[i]!r} has no XPath; a collection (-C) "
-                "tells which element it is",
+                f"[{run.start[i]},{run.end[i]}) of {run.doc[i]!r} has no XPath; a collection "
+                "(--collection) tells which element it is",
             )
             for i in bare.tolist()
         )

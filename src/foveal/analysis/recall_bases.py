@@ -234,8 +234,8 @@ def recall_base(
             evaluation.judgements.sources[0].path,
             None,
             "the judgements list no elements, so that the trees of the documents are not known; "
-            "give an index of the collection (-C), or assessments of elements (INEX XML, JSON "
-            "Lines)",
+            "give an index of the collection (--collection), or assessments of elements (INEX XML, "
+            "JSON Lines)",
         )
     warnings = [*evaluation.warnings]
     if forest is None:  # nothing is relevant
@@ -252,7 +252,7 @@ def recall_base(
             names = some(combined.doc.gather(absent).to_list())
             warnings.append(
                 f"relevant documents without listed elements, {len(absent)}: {names} (an index of "
-                "the collection would supply them, -C)"
+                "the collection would supply them, --collection)"
             )
     warnings += [
         f"no element of document {doc!r} is worth anything by {function}"

@@ -186,7 +186,7 @@ def simulate(
     if collection is None and set(parts) <= {*_OF_ELEMENTS}:
         raise UsageError(
             f"no run to make: {', '.join(parts)} {'is' if len(parts) == 1 else 'are'} made of "
-            "elements, which takes a collection (-C)"
+            "elements, which takes a collection (--collection)"
         )
     settings = Options(**options)
     given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
@@ -243,7 +243,8 @@ def simulate(
                 progress()
     left_out = tuple(name for name in parts if name not in made)
     if left_out:
-        notes.append(f"part sets made of elements take a collection (-C): {', '.join(left_out)}")
+        names = ", ".join(left_out)
+        notes.append(f"part sets made of elements take a collection (--collection): {names}")
     if "SLD" in made and (units.length < 0).any():
         notes.append(
             f"documents of unknown length, returned by name alone: {int((units.length < 0).sum())}"

@@ -74,11 +74,11 @@ def by_task(runs: Sequence[Run], tasks: Sequence[str], warnings: list[str]) -> d
         if not fitting:
             others.setdefault(run.task or "", []).append(run.name)
     for task, names in others.items():
-        declared = f"the task {task}, which is none of -t" if task else "no task"
+        declared = f"the task {task}, which is none of --task" if task else "no task"
         warnings.append(f"runs left out that declare {declared}, {len(names)}: {some(names)}")
     warnings += [f"{name}: no run declares this task" for name in groups if not groups[name]]
     if not any(groups.values()):
-        raise UsageError(f"no run declares a task of -t; expected {' or '.join(presets)}")
+        raise UsageError(f"no run declares a task of --task; expected {' or '.join(presets)}")
     return {name: members for name, members in groups.items() if members}
 
 

@@ -142,7 +142,7 @@ class Database:
                     "campaign.index_missing",
                     str(self.path),
                     None,
-                    f"its index is not at {place}; say where it is (-C)",
+                    f"its index is not at {place}; say where it is (--collection)",
                 )
             collection = Collection.open(place)
         if collection.source.sha256 != self.meta["index_identity"]:

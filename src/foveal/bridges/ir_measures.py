@@ -454,7 +454,9 @@ def _read_run(path: str) -> list[ScoredPassage]:
 
     run = read_run(path)
     if (run.start == UNKNOWN).any():
-        raise UsageError(f"{path}: results that are XPaths have no offsets; convert it with -C")
+        raise UsageError(
+            f"{path}: results that are XPaths have no offsets; convert it with --collection"
+        )
     places = [
         (None, None) if e == UNKNOWN else (int(s), int(e))
         for s, e in zip(run.start, run.end, strict=True)

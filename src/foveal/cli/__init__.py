@@ -176,7 +176,7 @@ def main(args: Sequence[str] | None = None) -> None:
     except InputError as error:
         _complain(error.lines(_MOST_PROBLEMS))
     except FovealError as error:
-        _complain([f"foveal: {error.console_message}"])
+        _complain([f"foveal: {error}"])
     except (KeyboardInterrupt, click.Abort):
         sys.exit(130)
     except BrokenPipeError:  # the reader has gone

@@ -68,7 +68,9 @@ def command(
     from foveal.model.tables import TABLE_FORMATS
 
     if not measures and set(show) != {"axioms"}:
-        raise UsageError("no measure given; name measures (-m), or all of them (-m all)")
+        raise UsageError(
+            "no measure given; name measures (--measure), or all of them (--measure all)"
+        )
     if show and form is not None and form not in TABLE_FORMATS:
         raise UsageError(f"--show chooses tables, and {form} holds everything; leave it out")
     if not measures:

@@ -80,7 +80,7 @@ def command(
     from foveal.analysis.budgets import budget_curves
 
     if not judgements:
-        raise UsageError("runs are scored against judgements; give them with -j")
+        raise UsageError("runs are scored against judgements; give them with --judgements")
     opened, truth = open_inputs(list_files(runs), judgements)
     curves = budget_curves(
         opened,

@@ -147,11 +147,13 @@ def command(
         },
     )
     if snap and collection is None:
-        raise UsageError("--snap takes a collection (-C)")
+        raise UsageError("--snap takes a collection (--collection)")
     if texts is not None and (kind == "topics" or (foreign and kind == "run")):
         raise UsageError(f"--texts has no use here; {source} holds {foreign or kind}")
     if kind == "run" and filters["documents"] is not None and collection is None:
-        raise UsageError("--documents takes a collection (-C); without an index give --texts")
+        raise UsageError(
+            "--documents takes a collection (--collection); without an index give --texts"
+        )
     if kind == "run":
         run = _foreign_run(given, foreign) if foreign else _read_run(given)
         _run(run, target, form, collection, keep, snap=snap, lenient=lenient)
@@ -314,7 +316,7 @@ def _judgements(
     from foveal.formats import find_format, write_judgements
 
     if recompute and collection is None:
-        raise UsageError("--recompute takes a collection (-C)")
+        raise UsageError("--recompute takes a collection (--collection)")
     cas = CasFilter.from_options(options)
     filtered = cas is not None or bool(options.exclude_tags)
     given = judgements.length

@@ -218,7 +218,7 @@ def _evaluate_configuration(
     from foveal.evaluation.evalj_configuration import read_configuration
 
     if measures or tasks:
-        raise UsageError("--config names the measures; leave out -m and -t")
+        raise UsageError("--config names the measures; leave out --measure and --task")
     if fail_under or summary:
         raise UsageError("--config scores block by block; leave out --fail-under and --summary")
     paths = dict(define)

@@ -96,7 +96,7 @@ def command(
     from foveal.analysis.fidelity import fidelity
 
     if not judgements:
-        raise UsageError("no judgements given (-j)")
+        raise UsageError("no judgements given (--judgements)")
     if form == "json" and table is not None:
         raise UsageError("json holds everything; leave out --table")
     own, truth = open_inputs([] if runs is None else list_files([runs]), judgements)

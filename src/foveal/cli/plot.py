@@ -188,7 +188,7 @@ def _of_saved(
     from foveal.model import Results
 
     if kind.source != "results":
-        raise UsageError(f"the graph {kind.name} is not made of scores; give runs and -j")
+        raise UsageError(f"the graph {kind.name} is not made of scores; give runs and --judgements")
     results = Results.joined(read_saved(files), files)
     warn(results.meta.get("warnings", ()))
     if kind.special is not None:

@@ -159,9 +159,9 @@ def command(
     if stats is None and (form or per_topic):
         raise UsageError("-f and -q are about the statistics; give --stats FILE or --stats -")
     if include_judged and not judgements:
-        raise UsageError("--include-judged is about judgements, and there are none (-j)")
+        raise UsageError("--include-judged is about judgements, and there are none (--judgements)")
     if snap and (collection is None or unit != "element"):
-        raise UsageError("--snap is for --unit element with a collection (-C)")
+        raise UsageError("--snap is for --unit element with a collection (--collection)")
     if beta is not None and strategy != "hedge":
         raise UsageError(f"--beta is how fast hedge learns; {strategy} has no use for it")
     if no_support and unit != "document":

@@ -167,14 +167,14 @@ def _divisions(
         if unknown:
             raise UsageError(
                 f"windows end with their document, and the length of {unknown[0]!r} is not known; "
-                "give judgements that tell it, or a collection (-C)"
+                "give judgements that tell it, or a collection (--collection)"
             )
         yield Segmentation.windows(lengths, size, step)
     for path in pages:
         yield read_pages(path, lengths)
     if tags is not None:
         if collection is None:
-            raise UsageError("--tags takes a collection (-C)")
+            raise UsageError("--tags takes a collection (--collection)")
         yield Segmentation.elements(Collection.open(collection), tags)
 
 

@@ -341,7 +341,7 @@ def score_runs(
 def choose_task(tasks: Sequence[str]) -> str | None:
     """Return the task of a command that takes one."""
     if len(tasks) > 1:
-        raise UsageError("one task at a time; more measures go with -m")
+        raise UsageError("one task at a time; more measures go with --measure")
     return tasks[0] if tasks else None
 
 
@@ -370,7 +370,7 @@ def refuse_missing(context: click.Context, *names: str) -> NoReturn:
 
 def refuse_unused(context: click.Context, needed: Mapping[str, str]) -> None:
     """Refuse options that were given and change nothing: name to what it would be for."""
-    spelled = {param.name: param.opts[0] for param in context.command.params}
+    spelled = {param.name: param.opts[-1] for param in context.command.params}
     for name, purpose in needed.items():
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UsageError(f"{spelled[name]} is for {purpose}, which is not asked for")
@@ -384,8 +384,8 @@ def check_saved(task: object, options: Mapping[str, Any]) -> None:
     other = any(options.get(name) for name in (*_READING_OPTIONS, *_PLACE_OPTIONS))
     if task or other or given_options(options):
         raise UsageError(
-            "without judgements (-j) the files are saved results, which are not scored again; "
-            "leave out the options of scoring"
+            "without judgements (--judgements) the files are saved results, which are not scored "
+            "again; leave out the options of scoring"
         )
 
 
@@ -401,7 +401,7 @@ def read_saved(paths: Sequence[str]) -> list[Results]:
             if not Path(path).is_file():  # nothing that a run could be
                 raise
             first = error.problems[0]
-            hint = f"{first.text}; runs are scored against judgements, given with -j"
+            hint = f"{first.text}; runs are scored against judgements, given with --judgements"
             raise InputError.at("results.format", first.file, first.line, hint) from None
     return found
 

@@ -92,7 +92,9 @@ def command(
     if repair is not None:
         _check_not_read(repair, judgements)
     if texts is not None and collection is not None:
-        raise UsageError("--texts is for documents without an index; with -C give --documents")
+        raise UsageError(
+            "--texts is for documents without an index; with --collection give --documents"
+        )
     located = open_judgements(judgements)
     truth = read_judgements(located) if isinstance(located, list) else located
     source = _source(truth, texts, collection, documents, name_from)
@@ -134,7 +136,7 @@ def _source(
     )
     if source is None:
         raise UsageError(
-            "the texts of the documents are needed; give --texts PATH, or -C INDEX with "
+            "the texts of the documents are needed; give --texts PATH, or --collection INDEX with "
             "--documents SOURCE (an index holds no texts)"
         )
     if rule is not None and rule != source.whitespace:

@@ -44,7 +44,8 @@ def focus(run: Run, keep: str = "rank") -> Run:
             "run.unknown_place",
             run.source.path,
             int(run.line[nowhere[0]]),
-            "the place of the result is not known; removing overlap takes a collection (-C)",
+            "the place of the result is not known; removing overlap takes a collection "
+            "(--collection)",
         )
     order = np.arange(len(run))
     if keep != "rank":
@@ -261,7 +262,7 @@ def filter_by_structure(judgements: Judgements, cas: CasFilter) -> Judgements:
                 "judgements.unlisted_document",
                 row,
                 f"document {judgements.doc[row]!r} is relevant, but no element of it is assessed; "
-                "derive them first (--recompute -C)",
+                "derive them first (--recompute --collection)",
             )
             for row in unlisted.tolist()
         )
@@ -274,7 +275,9 @@ def filter_by_structure(judgements: Judgements, cas: CasFilter) -> Judgements:
 
 def _listed(judgements: Judgements) -> pl.DataFrame:
     if judgements.elements is None:
-        raise UsageError("there are no assessed elements to leave out; derive them first (-C)")
+        raise UsageError(
+            "there are no assessed elements to leave out; derive them first (--collection)"
+        )
     return judgements.elements
 
 

@@ -90,7 +90,9 @@ def plan(
             if not runs and "SUBMISSIONRUNS_DIR" not in block.properties:
                 raise block.error(block.line, "no runs are named, neither here nor as RUN...")
             if not judgements and "ASSESSMENTS_DIR" not in block.properties:
-                raise block.error(block.line, "no assessments are named, neither here nor by -j")
+                raise block.error(
+                    block.line, "no assessments are named, neither here nor by --judgements"
+                )
             every: Sequence[RunLike] = runs or _find_files(block, "SUBMISSIONRUNS_DIR", define)
             chosen, silent = _choose_runs(block, every, declared)
             assessments = judgements or _find_files(block, "ASSESSMENTS_DIR", define)

@@ -141,7 +141,7 @@ class Evaluation:
         self.max_bytes = given_limit()
         for asked, name in ((own.snap, "--snap"), (own.recompute, "--recompute")):
             if asked and collection is None:
-                raise UsageError(f"{name} takes a collection (-C)")
+                raise UsageError(f"{name} takes a collection (--collection)")
         files = [judgements] if isinstance(judgements, (str, Path)) else judgements
         if isinstance(files, Judgements):
             given = files

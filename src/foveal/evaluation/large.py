@@ -130,7 +130,7 @@ def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> 
         if evaluation.collection is not None or not (is_mixed and file.counts["xpath"]):
             return file if file.topics else None
         file.close()  # overlap shows in the paths of all results, of all topics
-        reason = "spans and paths in one run must fit into it without a collection (-C)"
+        reason = "spans and paths in one run must fit into it without a collection (--collection)"
     if memory is not None:
         text = (
             f"takes up to {NEED * size >> 20} MB of memory, more than --memory allows; {reason} "

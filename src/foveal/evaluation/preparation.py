@@ -186,7 +186,7 @@ def resolve_settings(
     for measure in chosen:
         measure.check()
     if not chosen:
-        raise UsageError("no measure given; name measures (-m) or an official task (-t)")
+        raise UsageError("no measure given; name measures (--measure) or an official task (--task)")
     return tuple(dict.fromkeys(chosen)), settings
 
 
@@ -318,7 +318,7 @@ def _build_forest(
     ):
         remedy = "without passages it cannot be counted"
         if judgements.has_text or judgements.places is not None:
-            collection = [] if index is not None else ["a collection (-C)"]
+            collection = [] if index is not None else ["a collection (--collection)"]
             option = [] if scale == "2006" else ["--recompute"]
             remedy = f"{' with '.join([*collection, *option])} counts it"
         warnings.append(
@@ -500,8 +500,7 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         try:
             measure.check_gold(gold)
         except UsageError as error:
-            message = error.console_message
-            raise InputError.at("judgements.unsuitable", path, None, message) from None
+            raise InputError.at("judgements.unsuitable", path, None, str(error)) from None
         need = next((need for need in measure.needs if need in missing), None)
         if need is None:
             continue
@@ -514,7 +513,8 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
                 which = "they" if need is Need.BEP else "the passages"
                 text = (
                     f"{measure} needs {need.what}; {which} are given as XPaths, which only a "
-                    "collection index resolves: give it with -C INDEX ('foveal index' makes one)"
+                    "collection index resolves: give it with --collection INDEX ('foveal index' "
+                    "makes one)"
                 )
                 raise InputError([judgements.problem(code, row, text, line=line)])
         text, lack = f"{measure} needs {need.what}; it takes {need.supplied_by}", missing[need]

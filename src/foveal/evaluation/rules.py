@@ -304,7 +304,7 @@ def _find_unknown_lengths(alignment: Alignment, most: int, unit: str) -> Broken:
     rows = np.flatnonzero(~alignment.placed)
     return rows, (
         f"the length of this result of {alignment.run.doc[i]!r} is not known; the task allows "
-        f"{most} characters per {unit} (-C INDEX tells the length)"
+        f"{most} characters per {unit} (--collection INDEX tells the length)"
         for i in rows.tolist()
     )
 

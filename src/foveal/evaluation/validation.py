@@ -143,7 +143,7 @@ def validate(
         elements = run.line[run.start < 0]
         if len(elements):
             text = f"the limit of {most} characters per {unit} was not checked: {len(elements)}"
-            text += " results are XPaths (-C INDEX tells places)"
+            text += " results are XPaths (--collection INDEX tells places)"
             found.append(Problem(UNCHECKED, source.path, int(elements[0]), text))
     if task in _STRICT and topics is not None:
         found += (
@@ -316,7 +316,8 @@ def find_off_target(
                 yield "run.target", row, f"{beginning} not a target of {query}{hints[tags]}"
     if unnamed:
         what = f"targets of {len(unnamed)} results that are not named as elements were not checked"
-        yield UNCHECKED, unnamed[0], f"{what}; a collection (-C) tells which elements they are"
+        text = f"{what}; a collection (--collection) tells which elements they are"
+        yield UNCHECKED, unnamed[0], text
 
 
 def _find_elements(

@@ -119,7 +119,7 @@ def write_element_run(run: Run) -> str:
 def _write_lines(run: Run, absent: Any, what: str, *place: str | pl.Expr) -> str:
     """Write the run as lines that end with the place; refuse a result that has none."""
     if absent.any():
-        text = f"result has no {what}; this format needs one, a collection can tell it (-C)"
+        text = f"result has no {what}; this format needs one, a collection tells it (--collection)"
         raise InputError.at("write.unheld", run.source.path, int(run.line[absent][0]), text)
     score = pl.col("score") if run.score is not None else -pl.col("rank")
     fields = ("topic", pl.lit("Q0"), "doc", "rank", score, pl.lit(one_word(run.name)), *place)

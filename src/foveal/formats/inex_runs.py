@@ -170,7 +170,8 @@ def write_run(run: Run) -> str:
             "write.no_xpath",
             run.source.path,
             int(run.line[xpath.is_null().arg_true()[0]]),
-            "result without an XPath; INEX XML names elements, which a collection can tell (-C)",
+            "result without an XPath; INEX XML names elements, which a collection can tell "
+            "(--collection)",
         )
     said = (str(value).strip(BLANKS) for value in (run.task, *header.values()) if value)
     names = pl.Series([run.name, *run.topics, *filter(None, said)])

@@ -297,7 +297,7 @@ def write_judgements(judgements: Judgements) -> str:
         if own.places is not None and len(own.places):
             what = (
                 "a passage or entry point given as an XPath, which a collection must place first "
-                "(-C): this format cannot hold it, INEX XML can"
+                "(--collection): this format cannot hold it, INEX XML can"
             )
             raise InputError(
                 own.problem("write.unheld", row, what, line=line)

@@ -22,8 +22,8 @@ from foveal.spans import Ints
 
 UNKNOWN_FIELD = "fields not known: "  # precedes the name of such a field in lists of losses
 GIVE_TEXTS = (
-    "give the texts of the documents (--texts PATH, or -C INDEX with --documents SOURCE; in Python "
-    "texts=), to 'foveal convert' first if a command has no such option"
+    "give the texts of the documents (--texts PATH, or --collection INDEX with --documents SOURCE; "
+    "in Python texts=), to 'foveal convert' first if a command has no such option"
 )
 # Unit of offsets to the last character that takes one unit, two units and so on.
 _LAST_CHARACTERS = {"byte": (0x7F, 0x7FF, 0xFFFF), "utf16": (0xFFFF,)}

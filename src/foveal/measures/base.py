@@ -32,7 +32,7 @@ T = TypeVar("T")
 N = TypeVar("N", bound="float | None")
 _PLACES = (
     "start and end offsets in the run, the lengths of documents returned whole, or for XPaths an "
-    "index of the collection: give it with -C INDEX ('foveal index' makes one)"
+    "index of the collection: give it with --collection INDEX ('foveal index' makes one)"
 )
 CURVE = "curve"
 _LARGEST = 1e12  # no parameter means anything beyond this
@@ -84,19 +84,19 @@ class Need(Enum):
     ELEMENTS = ("assessed elements with their rsize", "JSON Lines judgements with elements")
     STRUCTURE = (
         "the elements of relevant documents",
-        "assessments of elements (INEX XML, JSON Lines), or highlights and a collection (-C)",
+        "assessments of elements (INEX XML, JSON Lines), or highlights and --collection INDEX",
     )
     ELEMENT_RESULTS = (
         "results that are elements",
-        "an XPath for each, or a collection (-C) that knows them by their offsets",
+        "an XPath for each, or a collection (--collection) that knows them by their offsets",
     )
     COLLECTION_SIZE = (
         "the number of elements in the collection",
-        "a collection (-C), or the parameter collection_size",
+        "a collection (--collection), or the parameter collection_size",
     )
     ELEMENT_SIZES = (
         "the sizes of assessed elements",
-        "assessments that give them (2005 and later), or a collection (-C)",
+        "assessments that give them (2005 and later), or a collection (--collection)",
     )
 
     def __init__(self, what: str, supplied_by: str) -> None:

@@ -140,7 +140,7 @@ def _place_results(topic: TopicView, reader: Reader) -> JudgedSpans:
         refused, code = has_tree & (element < 0), "judgements.element_size"
         text = (
             "the size of the element is not among the assessments; targets=ideal with "
-            "behaviour=hierarchical takes a collection that knows it (-C)"
+            "behaviour=hierarchical takes a collection that knows it (--collection)"
         )
     if refused.any():
         line = int(run.line[topic.slice][np.flatnonzero(refused)[0]])
@@ -416,7 +416,7 @@ class UserModel(Measure):
         find_quantisation(vars(self)["quant"], gold.forest.assessed.scale)
         if self.navigation in ("bep", "t2i") and not gold.forest.complete:
             raise UsageError(
-                f"{self}: how far elements are apart only a collection tells (-C); "
+                f"{self}: how far elements are apart only a collection tells (--collection); "
                 "behaviour=hierarchical and classic do without"
             )
 

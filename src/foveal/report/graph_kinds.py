@@ -114,8 +114,8 @@ class GraphKind:
             given = texts[:1]
         if not given:
             raise UsageError(
-                f"the graph {self.name} is of one measure or more; name them (-m), or a task (-t), "
-                "whose first one is drawn"
+                f"the graph {self.name} is of one measure or more; name them (--measure), or a "
+                "task (--task), whose first one is drawn"
             )
         return tuple(dict.fromkeys(m for text in given for m in parse_measures(text)))
 
