@@ -49,7 +49,7 @@ class Clock:
 
 
 def _score(path: Path, judged: Gold, measures: Sequence[Measure], clock: Clock) -> None:
-    """What `foveal.evaluation.evaluation.score_run` does, step by step."""
+    """Score a run step by step, as `foveal.evaluation.evaluation.Evaluation.score` does."""
     with clock.step("read and hash bytes"):
         source = Source.open(path)
     with clock.step("parse lines into a run"):

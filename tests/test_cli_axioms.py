@@ -27,7 +27,7 @@ def test_the_table_has_a_row_for_each_measure(capsys: pytest.CaptureFixture[str]
 def test_strict_fails_on_what_is_not_by_design(capsys: pytest.CaptureFixture[str]) -> None:
     intended = call(capsys, "axioms", "-m", "AP", "--strict", "-f", "tsv")
     assert intended.code == 0
-    assert intended.err == "No measure fails an axiom, except by design: AP.\n"
+    assert intended.err == "No axiom fails, except by design of AP.\n"
     failing = call(capsys, "axioms", "-m", "HiR(alpha=0)@10", "--strict", "-f", "table")
     assert failing.code == 1
     assert failing.out.endswith("\nFailed: HiR(alpha=0)@10 (duplicate).\n")

@@ -135,8 +135,8 @@ def test_marks_against_a_baseline(folder: Path, capsys: pytest.CaptureFixture[st
         capsys, "compare", "saved.json", "--baseline", "x", "-f", "table", "--show", "means"
     )
     lines = outcome.out.splitlines()
-    assert lines[4:7] == ["x    0.3883", "y    0.3417", "z    0.6133 +"]
-    assert lines[8] == "+ significantly better than x, - significantly worse:"
+    assert lines[4:7] == ["x    0.3883", "y    0.3417 -", "z    0.6133 +*"]
+    assert lines[8] == "Against x: + better, - worse, = equal, * significant:"
 
 
 def test_tables_can_be_chosen_and_many_pairs_are_a_matrix(
@@ -245,7 +245,7 @@ def test_topics_without_a_score_are_said(folder: Path, capsys: pytest.CaptureFix
     assert warning == "warning: AP: topics on which some run has no score, not compared, 1: 6"
     assert summary == (
         "x leads by AP on 5 topics; the lead over y may be chance. y is 0.0560 behind, "
-        "p = 0.0782; about 10 topics would show it."
+        "p = 0.0782; about 10 topics would show an effect of this size."
     )
     assert "\t5\t" in outcome.out.splitlines()[1]
 

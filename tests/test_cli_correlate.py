@@ -203,7 +203,7 @@ def test_stability_and_power_of_one_measure(
     assert [(row["statistic"], row["first"], row["second"]) for row in found] == [
         ("swap_rate", "AP", "1"),
         ("swap_rate", "AP", "2"),
-        ("discriminative_power", "AP", ""),
+        ("discriminative_power", "AP", "none"),
     ]
     assert found[-1]["count"] == "6"
     table = correlate(capsys, *args, "--sizes", "2", "-f", "table").out

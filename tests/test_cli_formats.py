@@ -229,5 +229,5 @@ def test_html_is_one_page_with_escaped_names(
         *("mine", "0.7778", "2"),
         *("poor_&_<b>", "0.1111", "2"),
     ]
-    assert cells.tags.count("b") == 2  # the title and the best run
+    assert cells.tags.count("b") == 1
     assert not {"script", "link", "img"} & set(cells.tags)

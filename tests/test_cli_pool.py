@@ -29,7 +29,7 @@ QRELS = """\
 7 Q0 a 10 50 0 0:10
 7 Q0 d 0 50
 """
-SUMMARY = "4 documents of 2 runs to assess for 2 topics (min 1, mean 2.0, max 3)\n"
+SUMMARY = "4 documents of 2 runs to assess for 2 topics (min 1, mean 2.0, max 3).\n"
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ def test_no_support_leaves_out_what_the_runs_returned(capsys: pytest.CaptureFixt
 def test_a_pool_without_anything_new_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     outcome = pooled(capsys, "-j", "q", "--only-topics", "7", "--depth", "1")
     assert docs(outcome.out) == []
-    assert outcome.err == "nothing to assess: no document is left\n"
+    assert outcome.err == "Nothing to assess: no document is left.\n"
 
 
 def test_a_strategy_that_learns_warns_without_judgements(

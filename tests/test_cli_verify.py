@@ -46,7 +46,8 @@ def test_all_in_place(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["kind"] for row in rows(outcome.out)] == ["exact", "no quote"]
     assert outcome.err == (
         "warning: spans without a quote, of which only offsets are checked: 1\n"
-        "All judged text is in its place: 2 spans; 1 without a quote.\n"
+        "All judged text is in its place: 1 span. 1 span without a quote: only offsets were "
+        "checked.\n"
     )
 
 

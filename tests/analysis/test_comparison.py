@@ -512,8 +512,8 @@ def test_a_figure_has_a_panel_for_each_measure_and_a_point_for_each_run() -> Non
         "T2Ieffort@3, 6 topics, smaller is better",
     ]
     names = [[label.get_text() for label in panel.get_yticklabels()] for panel in panels]
-    assert names == [["y b", "x b", "up a"], ["up b", "x a", "y a"]]
+    assert names == [["y (b)", "x (b)", "up (a)"], ["up (b)", "x (a)", "y (a)"]]
     points = panels[0].get_lines()[-1]
     assert points.get_xdata() == pytest.approx([np.mean(Y), np.mean(X), np.mean(up)])
     (graph,) = compare(results({"x": X, "up": up}), baseline="x").graphs()
-    assert graph.y.names == ("x", "up +*")
+    assert graph.y.names == ("x", "up (+*)")

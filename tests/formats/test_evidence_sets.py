@@ -69,11 +69,11 @@ def test_what_are_no_sets_is_refused_with_its_line(value: Any) -> None:
         judged({"spans": []}, {"doc": "e", "spans": [{"start": 1, "end": 2, "sets": value}]})
     (problem,) = caught.value.problems
     assert (problem.code, problem.line) == ("json.value", 2)
-    assert "$.spans[0].sets" in problem.text
+    assert "spans[0].sets" in problem.text
 
 
 def test_what_else_is_wrong_is_said_as_ever() -> None:
-    with pytest.raises(InputError, match=r"got `str` - at `\$\.spans\[1\]\.end`"):
+    with pytest.raises(InputError, match=r"spans\[1\].end is .z.; expected a whole number"):
         judged({"spans": [span(0, 5, "a"), {"start": 6, "end": "z"}]})
 
 

@@ -115,17 +115,20 @@ def test_without_ranks_and_scores_the_file_order_does() -> None:
         ('{"topic":"1","doc":"D","bep":-1}', "bep -1 is out of range"),
         (
             '{"topic":"1","doc":"D","start":"0","end":5}',
-            "wrong value: Expected `int | null`, got `str` - at `$.start`",
+            'start is "0"; expected a whole number',
         ),
         (
             '{"topic":"1","doc":"D","start":0.5,"end":5}',
-            "wrong value: Expected `int | null`, got `float`",
+            "start is 0.5; expected a whole number",
         ),
-        ('{"topic":"1","doc":"D","start":0,"end":1e15}', "wrong value: Expected `int | null`"),
+        (
+            '{"topic":"1","doc":"D","start":0,"end":1e15}',
+            "end is 1000000000000000.0; expected",
+        ),
         ('{"topic":"1","doc":"D","start":0,"end":9223372036854775807}', "end 9223372036854775807"),
         (
             '{"topic":"1","doc":"D","score":"high"}',
-            "wrong value: Expected `float | null`, got `str`",
+            'score is "high"; expected a number',
         ),
         ('{"topic":"1","doc":"D","score":NaN}', "not valid JSON"),
         (
@@ -134,7 +137,7 @@ def test_without_ranks_and_scores_the_file_order_does() -> None:
         ),
         (
             '{"topic":"1","doc":"D","rank":"1"}',
-            "wrong value: Expected `int | null`, got `str` - at `$.rank`",
+            'rank is "1"; expected a whole number',
         ),
         ('{"topic":"1","doc":"D","rank":-1}', "rank -1 is out of range"),
         ('{"topic":"1","doc":"D","xpath":"a/b"}', "'a/b' is not an XPath; expected /path[1]"),
@@ -146,7 +149,7 @@ def test_without_ranks_and_scores_the_file_order_does() -> None:
             "not valid JSON: JSON is malformed: trailing characters",
         ),
         ('{"topic":' + "[" * 99_999, "not valid JSON: nested too deeply"),
-        ('["1","D"]', "wrong value: Expected `object`, got `array`"),
+        ('["1","D"]', 'the line is ["1", "D"]; expected an object'),
         (HEADER, "a second header; expected one run"),
     ],
 )

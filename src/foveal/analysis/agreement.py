@@ -174,9 +174,10 @@ class Agreement(Result):
         kappa, f1 = self.value("kappa"), self.value("f1")
         if math.isnan(kappa):
             return "The assessors have no text in common on which agreement is defined."
+        topics = counted(int(self.value("topics")), "topic")
         return (
-            f"{len(self.assessors)} assessors agree with kappa {kappa:.4f} and F1 {f1:.4f} on "
-            f"highlighted characters, over {counted(len(self.topics), 'topic')}."
+            f"Highlighted characters of {len(self.assessors)} assessors, pooled over {topics}: "
+            f"kappa {kappa:.4f}, F1 {f1:.4f}."
         )
 
     def tables(self, *, per_topic: bool = False) -> list[Table]:

@@ -299,8 +299,12 @@ class Anchors(Result):
         """Return how many spans still have their text."""
         counts, number = self.counts, counted(len(self.found), "span")
         if self.is_sound:
-            unchecked = f"; {self.unchecked} without a quote" if self.unchecked else ""
-            return f"All judged text is in its place: {number}{unchecked}."
+            within = f"{counted(self.unchecked, 'span')} without a quote: only offsets were checked"
+            if self.unchecked == len(self.found):
+                return f"No text was compared. {within}."
+            number = counted(len(self.found) - self.unchecked, "span")
+            more = f" {within}." if self.unchecked else ""
+            return f"All judged text is in its place: {number}.{more}"
         found = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
         return f"Not all judged text is in its place: of {number}, {found}."
 

@@ -483,9 +483,12 @@ class Axioms(Result):
     def summary(self) -> str:
         """Return which measures fail an axiom that they should satisfy."""
         if not self.failed:
-            return (
-                f"No measure fails an axiom, except by design: {some(self.measures, _MOST_NAMED)}."
-            )
+            meant = {v.measure for v in self.verdicts if v.outcome is AxiomOutcome.INTENDED}
+            names = some(self.measures, _MOST_NAMED)
+            if meant:
+                return f"No axiom fails, except by design of {some(sorted(meant), _MOST_NAMED)}."
+            verb = "satisfies" if len(self.measures) == 1 else "satisfy"
+            return f"{names} {verb} every axiom that applies."
         failed = list(dict.fromkeys(f"{v.measure} ({v.axiom})" for v in self.failed))
         return f"Failed: {some(failed, _MOST_NAMED)}."
 

@@ -237,6 +237,10 @@ class BudgetCurves(Result):
         for row in self.to_results().rows(per_topic=per_topic):
             yield dict(zip(("run", "topic", "measure", "value"), row, strict=True))
 
+    def parts(self) -> dict[str, Any]:
+        """Return the scores on all topics."""
+        return {"results": list(self.rows(per_topic=True))}
+
     def to_json(self) -> str:
         """Return the scores on all topics as saved results, which ``foveal plot`` draws."""
         return self.to_results().to_json()
@@ -248,6 +252,9 @@ class BudgetCurves(Result):
     def _describe_leaders(self) -> Iterator[str]:
         first, last = self.budgets[[0, -1]].tolist()
         if len(self.runs) == 1:
+            return
+        if np.ptp(self.mean, axis=0).max() < 1e-12:
+            yield f"All runs are equal at every budget from {first} to {last} {self.unit}."
             return
         if len(self.leaders) == 1:
             best = f"{self.leaders[0].run} is best at every budget"

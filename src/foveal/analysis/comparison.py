@@ -312,29 +312,34 @@ class Comparison(Result):
         topics = counted(len(pairs.scores.topics), "topic")
         if len(tied) == len(self.runs):
             return f"All runs are equal by {pairs.measure} on {topics}."
+        names, verb = some(tied, _MOST_NAMED), "leads" if len(tied) == 1 else "lead"
+        text = f"{names} {verb} by {pairs.measure} on {topics}"
         # With a baseline, the best run is compared with it alone; else with all others.
-        leader, rest = order[0], order[len(tied) :]
-        base = None if self.baseline is None else self.runs.index(self.baseline)
-        if base is not None and base != leader:
-            rest = [base] if ranked[base] != ranked[leader] else []
-        test = self.settings.tests[0]
-        position = pairs.square(np.arange(len(pairs.first)), -1)[leader]
-        adjusted = {i: float(pairs.adjusted[test][position[i]]) for i in rest}
+        leaders, rest = order[: len(tied)], order[len(tied) :]
+        if self.baseline is not None and self.runs.index(self.baseline) in leaders[1:]:
+            return f"{text}; {self.baseline} is the baseline."
+        if self.baseline is not None and self.baseline not in tied:
+            rest = [self.runs.index(self.baseline)]
+        if self.baseline is not None and self.baseline == tied[0]:
+            leaders = leaders[:1]
+        # A lead is as sure as that of the least sure of equal leaders.
+        adjusted = pairs.square(pairs.adjusted[self.settings.tests[0]], 0.0)[leaders].max(axis=0)
         beaten = [self.runs[i] for i in rest if adjusted[i] < self.settings.alpha]
         unsure = [self.runs[i] for i in rest if adjusted[i] >= self.settings.alpha]
-        names = some(tied, _MOST_NAMED)
-        text = f"{names} {'leads' if len(tied) == 1 else 'lead'} by {pairs.measure} on {topics}"
-        if not rest:
-            return f"{text}, equal to {self.baseline}."
         if beaten:
             text += f": significantly better than {some(beaten, _MOST_NAMED)}"
         if unsure:
             text += f"; the lead over {some(unsure, _MOST_NAMED)} may be chance"
-        near, k = rest[0], int(position[rest[0]])
-        behind = f"{self.runs[near]} is {abs(float(pairs.difference[k])):.4f} behind"
-        text += f". {behind}, p {_format_p(adjusted[near], '= ')}"
-        if unsure and adjusted[near] >= self.settings.alpha and isfinite(pairs.needed[k]):
-            text += f"; about {pairs.needed[k]:.0f} topics would show it"
+        near = rest[0]
+        k = int(pairs.square(np.arange(len(pairs.first)), -1)[leaders[0], near])
+        gap = abs(float(pairs.difference[k]))
+        behind = f"{gap:.4f}" if gap >= 0.0001 else "less than 0.0001"
+        text += (
+            f". {self.runs[near]} is {behind} behind, p {_format_p(float(adjusted[near]), '= ')}"
+        )
+        is_open = adjusted[near] >= self.settings.alpha and self.settings.tests[0] == "t"
+        if is_open and len(pairs.scores.topics) < pairs.needed[k] < np.inf:
+            text += f"; about {pairs.needed[k]:.0f} topics would show an effect of this size"
         return f"{text}."
 
     # -- tables ------------------------------------------------------------------------------------
@@ -367,15 +372,12 @@ class Comparison(Result):
             shown = (self.letters if self.baseline is None else self.marks)(pairs.measure)
             for i, (row, mean) in enumerate(zip(rows, pairs.scores.means.tolist(), strict=True)):
                 row.append(f"{mean:.4f}")
-                mark = shown.get(self.runs[i], "")
-                if self.baseline is not None:
-                    mark = mark[:1] if "*" in mark else ""
-                marks[i, k] = f" {mark}"
+                marks[i, k] = f" {shown.get(self.runs[i], '')}"
                 if pairs.ranked[i] == pairs.ranked[pairs.order[0]]:
                     best.add((i, k))
         note = "Runs that share a letter do not differ significantly:"
         if self.baseline is not None:
-            note = f"+ significantly better than {self.baseline}, - significantly worse:"
+            note = f"Against {self.baseline}: + better, - worse, = equal, * significant:"
         topics = {len(pairs.scores.topics) for pairs in self.measures}
         over = f"{min(topics)}" if len(topics) == 1 else f"{min(topics)} to {max(topics)}"
         settings = self.settings
@@ -478,11 +480,13 @@ class Comparison(Result):
         for pairs in self.measures:
             shown = (self.letters if self.baseline is None else self.marks)(pairs.measure)
             order = pairs.order[::-1].tolist()
-            names = tuple(f"{self.runs[i]} {shown.get(self.runs[i], '')}".rstrip() for i in order)
+            given = [(self.runs[i], shown.get(self.runs[i])) for i in order]
+            names = tuple(f"{run} ({mark})" if mark else run for run, mark in given)
             places = np.arange(len(order), dtype=np.float64)
-            means, (low, high) = pairs.scores.means[order], (end[order] for end in pairs.limits)
+            means = pairs.scores.means[order]
+            low, high = (end[order] for end in pairs.limits)
             lines = [
-                Line("", np.array(ends), np.full(2, place), "level")
+                Line("", np.array(ends), np.full(2, place), "interval")
                 for *ends, place in zip(low, high, places, strict=True)
             ]
             lines.append(Line("mean", means, places, "points", 0))
@@ -493,8 +497,12 @@ class Comparison(Result):
                     "means",
                     f"{pairs.measure}, {len(pairs.scores.topics)} topics{smaller}",
                     Axis(f"mean with {confidence}"),
-                    Axis("", names=names),
+                    Axis("run", names=names),
                     tuple(lines),
+                    tuple(
+                        f"{name}: {mean:.4f} ({a:.4f} to {b:.4f})."
+                        for name, mean, a, b in zip(names, means, low, high, strict=True)
+                    ),
                 )
             )
         return graphs

@@ -174,19 +174,20 @@ class Correlations(Result):
     # -- every format ------------------------------------------------------------------------------
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield correlations, swap rates and powers in one shape; fields without a value are ""."""
+        """Yield correlations, swap rates and powers in one shape; missing values are None."""
         fields = ("statistic", "task", "first", "second", "value", "low", "high", "count")
         names = (*fields, "undefined")
-        for name, row, column, *rest in self.means.iter_rows():
-            yield dict(zip(names, (name, "", row, column, *rest), strict=True))
+        rows: list[tuple[Any, ...]] = [
+            (name, None, row, column, *rest) for name, row, column, *rest in self.means.iter_rows()
+        ]
         if self.swap_rates is not None:
             for task, measure, size, rate, count, *_ in self.swap_rates.iter_rows():
-                values = ("swap_rate", task, measure, size, rate, "", "", count, "")
-                yield dict(zip(names, values, strict=True))
+                rows.append(("swap_rate", task, measure, str(size), rate, None, None, count, None))
         if self.discriminative_power is not None:
+            kind = "discriminative_power"
             for task, measure, share, _, pairs, _ in self.discriminative_power.iter_rows():
-                values = ("discriminative_power", task, measure, "", share, "", "", pairs, "")
-                yield dict(zip(names, values, strict=True))
+                rows.append((kind, task, measure, None, share, None, None, pairs, None))
+        yield from (dict(zip(names, row, strict=True)) for row in rows)
 
     def parts(self) -> dict[str, Any]:
         """Return all tables; of matrices also every single correlation.
@@ -209,16 +210,19 @@ class Correlations(Result):
         if not self.coefficients or not self.matrix or len(self.labels) < 2:
             return ""
         name = self.coefficients[0]
-        means = self.means.filter(pl.col("coefficient") == name, pl.col("value").is_not_nan())
-        if not len(means):
-            return f"No {NAMES[name]} is defined."
-        least = means.sort("value").row(0, named=True)
-        pair, value = f"{least['row']} and {least['column']}", _format_value(least["value"])
+        means = self.means.filter(pl.col("coefficient") == name)
+        known = means.filter(pl.col("value").is_not_nan())
+        runs = counted(sum(len(runs) for runs in self.tasks.values()), "run")
+        if not len(known):
+            return f"No {NAMES[name]} of {runs} is defined."
+        least = known.sort("value").row(0, named=True)
+        value = f"{NAMES[name]} of {runs} is {_format_value(least['value'])}"
         mark = mark_correlation(least["value"], name)
-        if mark == "=" and len(self.labels) > 2:
-            return f"All rankings are equivalent: {NAMES[name]} is {value} or more."
-        least_of_all = " agree least" if len(self.labels) > 2 else ""
-        return f"{pair}{least_of_all}: {NAMES[name]} is {value}{_WORDS[mark]}."
+        if len(self.labels) == 2:
+            return f"{least['row']} and {least['column']}: {value}{_WORDS[mark]}."
+        if mark == "=" and len(known) == len(means):
+            return f"All rankings are equivalent: the lowest {value}."
+        return f"{least['row']} and {least['column']} agree least: {value}{_WORDS[mark]}."
 
     def tables(self) -> list[Table]:
         """Return a table for each coefficient, then swap rates and discriminative power."""
@@ -365,7 +369,7 @@ class Correlations(Result):
                     tuple(mark_correlation(value, name) for value in row)
                     for row in self.values(name).tolist()
                 ),
-                _MARKS,
+                _MARKS if name in _MARKED else "",
             )
             for name in self.coefficients
         ]

@@ -308,7 +308,7 @@ class Fidelity(Result):
         """Return the curves of a measure for the runs of one ranking.
 
         With the defaults it is figure 4 of the study: generalised precision, interpolated at eleven
-        points of generalised recall. The trial must have scored ``igP@curve``.
+        points of generalised recall. Without the points of ``igP@curve`` there is no graph.
         """
         if ranking not in RANKINGS:
             raise UsageError(f"unknown ranking {ranking!r}; expected {' or '.join(RANKINGS)}")
@@ -318,9 +318,7 @@ class Fidelity(Result):
             if scored.at is not None and type(scored)(scored.settings).label == measure:
                 points[float(scored.at)] = label
         if len(points) < 2:
-            raise UsageError(
-                f"{measure} has no curve in this trial; put {measure}@curve among its measures"
-            )
+            return []
         at = np.array(sorted(points))
         names = [f"{part}{ranking}" for part in PARTS if f"{part}{ranking}" in self.scores.runs]
         lines = [

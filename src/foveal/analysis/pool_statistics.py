@@ -75,13 +75,13 @@ class PoolStatistics(Result):
         """Return the size of the pool in a sentence."""
         size = self._sizes
         if not size.sum():
-            return f"nothing to assess: no {self.unit} is left"
+            return f"Nothing to assess: no {self.unit} is left."
         judged = int(self.topics["judged"].sum())
         before = f"; {judged} judged before" if judged else ""
         return (
             f"{counted(size.sum(), self.unit)} of {counted(len(self.names), 'run')} to "
             f"assess for {counted((size > 0).sum(), 'topic')} "
-            f"(min {size.min()}, mean {size.mean():.1f}, max {size.max()}){before}"
+            f"(min {size.min()}, mean {size.mean():.1f}, max {size.max()}){before}."
         )
 
     def parts(self) -> dict[str, Any]:

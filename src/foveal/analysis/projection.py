@@ -162,10 +162,13 @@ class Projections(Result):
         """Return which division keeps most relevant passages whole."""
         if len(self.projections) < 2:
             return ""
-        best = max(self.projections, key=lambda projection: projection.means["whole"])
+        whole = [projection.means["whole"] for projection in self.projections]
+        best = [p.division.name for p in self.projections if p.means["whole"] >= max(whole) - 1e-12]
+        if len(best) == len(whole):
+            return f"All divisions keep equally many relevant passages whole: {max(whole):.4f}."
+        verb = "keeps" if len(best) == 1 else "keep"
         return (
-            f"{best.division.name} keeps the most relevant passages whole: "
-            f"{best.means['whole']:.4f} of them."
+            f"{', '.join(best)} {verb} the most relevant passages whole: {max(whole):.4f} of them."
         )
 
     def tables(self, *, per_topic: bool = False) -> list[Table]:

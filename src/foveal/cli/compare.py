@@ -14,7 +14,6 @@ from foveal.cli.options import seed_option, summary_option
 from foveal.cli.shared import (
     FORMATS,
     check_saved,
-    choose_format,
     choose_task,
     emit_result,
     format_option,
@@ -207,10 +206,9 @@ def command(
         )
     warn(found.warnings)
     checks = not_worse(found, margins, significantly=worse == _WORSE[0]) if margins else ()
-    form = choose_format(form or ("table" if show else None), to_file=output is not None)
     if not show and form in PAPER_FORMATS:
         show = ("means",)
-    emit_result(found, form, output, show=show)
+    emit_result(found, form or ("table" if show else None), output, show=show)
 
     def text() -> str:
         means, *more = found.tables(("means", "pairs"))

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
-    "GRIDS",
     "STDIN",
     "TEXTS_USED",
     "check_saved",
@@ -408,8 +407,6 @@ def read_saved(paths: Sequence[str]) -> list[Results]:
 
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "markdown", "latex", "html")
 """Formats of scores and result objects."""
-GRIDS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
-"""Formats of commands whose result objects are not converted yet."""
 
 
 # -- options of output -------------------------------------------------------------------------
@@ -502,9 +499,11 @@ def emit_result(result: Result, form: str | None, output: str | None, **shown: A
     """
     suffix = "" if output is None or form else Path(output).suffix[1:].lower()
     summary = result.summary()
-    if suffix in ("svg", "png", "pdf", "dat", "gp", "gnuplot") and (graphs := result.graphs()):
+    if suffix in ("svg", "png", "pdf", "dat", "gp", "gnuplot"):
         from foveal.report.drawing import draw
 
+        if not (graphs := result.graphs()):
+            raise UsageError(f"{output}: there is no graph to draw; choose another kind of file")
         emit(draw(graphs, suffix), output)
     else:
         form = choose_format(form, to_file=output is not None)

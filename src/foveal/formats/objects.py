@@ -6,6 +6,7 @@ are comments, blank lines or something wrong.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -101,6 +102,15 @@ def read_header(source: Source, **allowed: Collection[str]) -> tuple[dict[str, A
     return header, line
 
 
+_SHOWN = 40  # characters of a value in a message
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "array": "a list",
+    "object": "an object",
+}
+
 # -- objects ---------------------------------------------------------------------------------------
 
 
@@ -128,16 +138,37 @@ def tabulate_objects(
             loads(line, decode)
             good[number] = line
         except ValueError as error:
-            code, what = "json.syntax", "not valid JSON"
+            code, text = "json.syntax", f"not valid JSON: {error}"
             if isinstance(error, msgspec.ValidationError):
-                code, what = "json.value", "wrong value"
-            problems += (Problem(code, source.path, number, f"{what}: {error}"),)
+                code, text = "json.value", _describe_value(line, str(error))
+            problems += (Problem(code, source.path, number, text),)
     frame = parse_objects(b"\n".join(good.values()), schema)
     if frame is None or len(frame) != len(good):
         message = "cannot be read; expected an object per line"
         problems += (Problem("json.syntax", source.path, None, message),)
         frame, good = pl.DataFrame(schema=schema), {}
     return RowTable(frame, np.fromiter(good, np.int64, len(good)), problems)
+
+
+def _describe_value(line: bytes, message: str) -> str:
+    """Name a wrong value of an object and what was expected, from msgspec's error.
+
+    >>> _describe_value(b'{"start": "a"}', "Expected `int | null`, got `str` - at `$.start`")
+    'start is "a"; expected a whole number'
+    """
+    kind = re.match(r"Expected `(\w+)", message)
+    path = re.search(r"`\$([^`]*)`$", message)
+    if kind is None or kind[1] not in _KINDS or "..." in message:
+        return f"wrong value: {message}"
+    record = json.loads(line)
+    for name, at in re.findall(r"\.(\w+)|\[(\d+)\]", path[1] if path else ""):
+        record = record[name] if name else record[int(at)]
+    shown, where = (
+        json.dumps(record, ensure_ascii=False),
+        path[1].lstrip(".") if path else "the line",
+    )
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+    return f"{where} is {shown}; expected {_KINDS[kind[1]]}"
 
 
 def parse_objects(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 __all__ = ["Axis", "Graph", "Line", "Mark", "Matrix"]
 
 Floats = npt.NDArray[np.float64]
-Mark = Literal["line", "steps", "points", "bars", "level", "aid"]
+Mark = Literal["line", "steps", "points", "bars", "level", "interval", "aid"]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from html import escape
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from foveal.errors import escape_controls
 from foveal.model.tables import LONGEST, Table, format_tables, to_html
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Result:
 
     def parts(self) -> Mapping[str, Any]:
         """Return everything that JSON holds beside `meta`, by name."""
-        return {"rows": self.rows()}
+        return {"rows": list(self.rows())}
 
     def tables(self) -> Sequence[Table]:
         """Return the tables for people."""
@@ -64,16 +65,22 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return `meta` and all parts as JSON types."""
-        return {"meta": dict(self.meta), **_without_nan(self.parts())}
+        content: dict[str, Any] = _without_nan({"meta": self.meta, **self.parts()})
+        return content
 
     def __str__(self) -> str:
         text = format_tables(self.tables(), "table")
-        return (f"{text}\n{self.summary()}" if self.summary() else text).rstrip("\n")
+        summary = escape_controls(self.summary(), keep="\n")
+        return (f"{text}\n{summary}" if summary else text).rstrip("\n")
 
     def _repr_html_(self) -> str:
         shown = (table.shorten(_MOST_ROWS, "rows") for table in self.tables())
         tables = "".join(to_html(table, longest=LONGEST) for table in shown)
-        return f"{tables}<p>{escape(self.summary())}</p>" if self.summary() else tables
+        return (
+            f"{tables}<p>{escape(escape_controls(self.summary()))}</p>"
+            if self.summary()
+            else tables
+        )
 
 
 def to_json(meta: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
@@ -87,7 +94,7 @@ def to_json(meta: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
     ]}
     <BLANKLINE>
     """
-    blocks = [f'"meta":{json.dumps(dict(meta), ensure_ascii=False, indent=1)}']
+    blocks = [f'"meta":{json.dumps(_without_nan(meta), ensure_ascii=False, indent=1)}']
     for name, part in parts.items():
         if isinstance(part, Sequence) and not isinstance(part, str):
             body = "[\n" + ",\n".join(map(to_json_line, part)) + "\n]"

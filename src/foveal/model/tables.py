@@ -325,6 +325,7 @@ _TABLE = (
     "background:transparent;margin:.3em 0"
 )
 _CELL = "padding:.15em .7em;border-bottom:1px solid #8886;white-space:pre"
+_CAPTION = "text-align:left;font-weight:bold;white-space:nowrap"
 _MARK = "display:inline-block;line-height:0;text-align:left"
 
 
@@ -349,10 +350,10 @@ def to_html(table: Table, *, longest: int | None = None) -> str:
             side = "left" if j < table.labels else "right"
             cells.append(f'<{tag} style="text-align:{side};{_CELL}">{inner}</{tag}>')
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    title = f"<div><b>{escape(table.title)}</b></div>" if table.title else ""
+    title = f'<caption style="{_CAPTION}">{escape(table.title)}</caption>' if table.title else ""
     notes = "".join(f'<div style="opacity:.8">{escape(note)}</div>' for note in table.notes)
     return (
-        f'<div style="{_BOX}">{title}<table style="{_TABLE}"><thead>{lines[0]}</thead>\n'
+        f'<div style="{_BOX}"><table style="{_TABLE}">{title}<thead>{lines[0]}</thead>\n'
         "<tbody>\n" + "\n".join(lines[1:]) + f"\n</tbody></table>{notes}</div>"
     )
 

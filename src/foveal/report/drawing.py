@@ -363,6 +363,10 @@ def _level(axes: Any, line: Line) -> Any:
     return axes.plot(line.x, line.y, color=_NEUTRAL, linewidth=2, zorder=4)[0]
 
 
+def _interval(axes: Any, line: Line) -> Any:
+    return axes.plot(line.x, line.y, color=_AID, linewidth=1.6, zorder=2)[0]
+
+
 def _aid(axes: Any, line: Line) -> Any:
     dashes = (0, (2, 2)) if len(line.x) == 2 else "-"
     return axes.plot(line.x, line.y, color=_AID, linewidth=0.8, linestyle=dashes, zorder=1)[0]
@@ -374,6 +378,7 @@ _MARKS = {
     "points": _points,
     "bars": _bars,
     "level": _level,
+    "interval": _interval,
     "aid": _aid,
 }
 
@@ -406,10 +411,17 @@ def _draw_matrices(matrices: Sequence[Matrix]) -> Any:
         axis.tick_params(length=0, labeltop=True, labelbottom=False)
         axis.set_title(matrix.title, loc="left", fontweight="bold")
         axis.spines[:].set_visible(False)
+        axis.set_xticks(np.arange(n - 1) + 0.5, minor=True)
+        axis.set_yticks(np.arange(n - 1) + 0.5, minor=True)
+        axis.grid(which="minor", color="white", linewidth=1)
+        axis.tick_params(which="minor", length=0)
         for i, j in np.ndindex(n, n):
-            value = (float(matrix.values[i, j]) - low) / (1 - low)
-            ink = "white" if value > 0.55 else "black"
+            red, green, blue, _ = blues((float(matrix.values[i, j]) - low) / (1 - low))
+            # Black or white, whichever has the greater contrast (WCAG 2, linear light).
+            light = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
+            ink = "black" if light > 0.18 else "white"
             axis.text(j, i, matrix.format_cell(i, j), ha="center", va="center", color=ink)
         drawn.colorbar(image, ax=axis, shrink=0.7)
-    axes[-1].set_xlabel(textwrap.fill(matrices[0].note, int(18 * side)), loc="left")
+    note = textwrap.fill(matrices[0].note, int(13 * (side + 0.8)))
+    drawn.supxlabel(note, x=0.02, ha="left", fontsize=_SMALL)
     return drawn

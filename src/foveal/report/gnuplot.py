@@ -27,6 +27,7 @@ _WITH = {
     "points": "points",
     "bars": "boxes",
     "level": "lines",
+    "interval": "lines",
     "aid": "lines",
 }
 _ROOM = 20
@@ -158,7 +159,7 @@ def _plotted(number: int, i: int, line: Line) -> str:
     """One line of the plot command; what belongs to one run has one style."""
     drawn = _WITH[line.mark]
     look = f"ls {(line.series or 0) + 1}"
-    if line.mark == "aid":
+    if line.mark in ("aid", "interval"):
         look = "lc rgb '#8a8a8a' lw 1"
     elif line.series is None and line.mark in ("line", "level"):
         drawn, look = "lines", "lt -1 lw 2"

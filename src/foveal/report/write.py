@@ -48,6 +48,8 @@ def render(
     a    0.5000
     b    0.2500
     """
+    if form not in FORMATS:
+        raise UsageError(f"unknown format {form!r}; expected {' or '.join(FORMATS)}")
     if isinstance(result, Results):
         if form not in TABLE_FORMATS:
             return DATA_FORMATS[form](result, **({"per_topic": False} | shown))
@@ -68,8 +70,8 @@ def render(
         return separated(list(rows[0]) if rows else [], (list(r.values()) for r in rows), form)
     if form == "jsonl":
         return "".join(f"{to_json_line(row)}\n" for row in rows)
-    if form == "parquet":
-        buffer = io.BytesIO()
-        result.to_frame().write_parquet(buffer)
-        return buffer.getvalue()
-    raise UsageError(f"unknown format {form!r}; expected {' or '.join(FORMATS)}")
+    import polars as pl
+
+    buffer = io.BytesIO()
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(buffer)
+    return buffer.getvalue()
