@@ -251,7 +251,7 @@ class Correlations(Result):
         return title, notes + [f"{note[0].upper()}{note[1:]}." for note in self.notes]
 
     def _option(self, name: str) -> Any:
-        return self.meta.get("options", self.meta)[name]
+        return self.meta["options"][name]
 
     def _tabulate_matrix(self, name: str) -> Table:
         """Return a triangle, or a square where direction matters."""
@@ -372,6 +372,7 @@ class Correlations(Result):
                 _MARKS if name in _MARKED else "",
             )
             for name in self.coefficients
+            if self.matrix
         ]
 
 

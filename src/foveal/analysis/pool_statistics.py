@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from foveal._version import __version__
 from foveal.analysis.pool_strategies import RELEVANT, UNJUDGED
 from foveal.analysis.pooling import Candidates, Pooling
 from foveal.errors import counted
@@ -244,7 +245,7 @@ def describe_pool(made: Pooling) -> PoolStatistics:
         shared=shared,
         growth=pl.DataFrame(growth),
         deeper=made.deeper,
-        meta=made.pool.header,
+        meta={"version": __version__, **made.pool.header},
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from foveal._version import __version__
 from foveal.analysis.correlation import RBO_P, Coefficient, coefficient
 from foveal.analysis.correlation_results import DIRECTED, Correlations
 from foveal.analysis.score_matrix import (
@@ -188,7 +189,7 @@ def correlate(
         {task: part.runs for task, part in tasks.items()},
         not halves,
         tuple(notes),
-        meta=meta,
+        meta={"version": __version__, "options": meta},
     )
 
 

@@ -190,7 +190,7 @@ def command(
                 progress=advance,
             )
     left_out: list[str] = []
-    used = dict(found.meta)
+    used = dict(found.meta.get("options", {}))
     if stability:
         used |= {"samples": samples, "seed": seed}
         with progress_bar(number, "sampling") as advance:

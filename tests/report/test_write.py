@@ -1,0 +1,192 @@
+"""Every result object holds the same numbers in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import polars as pl
+import pytest
+
+import foveal
+from foveal.analysis import compare, correlate, pool
+from foveal.analysis.agreement import agreement
+from foveal.analysis.anchors import verify
+from foveal.analysis.axioms import axioms
+from foveal.analysis.budgets import budget_curves
+from foveal.analysis.fidelity import fidelity
+from foveal.analysis.projection import Projections, project
+from foveal.analysis.segmentation import Segmentation
+from foveal.errors import UsageError
+from foveal.model import Judgements, Results, Run
+from foveal.model.result_object import Result
+from foveal.model.tables import TABLE_FORMATS, format_tables
+from foveal.report.drawing import draw
+from foveal.report.write import FORMATS, render
+
+TEXTS = {f"d{i}": "abcdefghij" * 12 for i in range(4)}
+TRUTH = Judgements.from_highlights(
+    {
+        topic: {
+            doc: {"spans": [(10 * i, 10 * i + 20 + t)] if i < 3 else [], "length": 120}
+            for i, doc in enumerate(TEXTS)
+        }
+        for t, topic in enumerate("123")
+    }
+)
+RUNS = [
+    Run.from_results(
+        {
+            topic: [(doc, step * t, step * t + size) for doc in TEXTS]
+            for t, topic in enumerate("123")
+        },
+        name=name,
+    )
+    for name, size, step in (("small", 20, 3), ("large", 70, 2), ("odd", 33, 9))
+]
+SCORES = foveal.evaluate(RUNS, TRUTH, ["charP", "charR", "AP"])
+QUOTED = foveal.judgements_of(
+    [{"topic": "1", "doc": "d0", "start": 3, "end": 6, "text": "def"}], texts=TEXTS
+)
+
+OBJECTS: dict[str, Callable[[], Result]] = {
+    "comparison": lambda: compare(SCORES, resamples=50),
+    "baseline": lambda: compare(SCORES, baseline="odd", resamples=50),
+    "correlations": lambda: correlate(SCORES, coefficients=["tau_b", "tau_ap"]),
+    "halves": lambda: correlate(SCORES, by="topics", samples=5),
+    "agreement": lambda: agreement({"ann": TRUTH, "bob": TRUTH}),
+    "budgets": lambda: budget_curves(RUNS, TRUTH, budgets=[20, 60, 120]),
+    "fidelity": lambda: fidelity(TRUTH, measures=["AgP", "AP"]),
+    "pool": lambda: pool(RUNS).statistics,
+    "projections": lambda: Projections(
+        tuple(project(TRUTH, Segmentation.windows(dict.fromkeys(TEXTS, 120), n)) for n in (20, 50))
+    ),
+    "anchors": lambda: verify(QUOTED, TEXTS),
+    "axioms": lambda: axioms(["charF", "P@10"], campaigns=10),
+}
+FOUND: dict[str, Result] = {}
+
+
+@pytest.fixture(params=OBJECTS)
+def found(request: pytest.FixtureRequest) -> Result:
+    return FOUND.setdefault(request.param, OBJECTS[request.param]())
+
+
+def as_text(value: Any) -> str:
+    """Return a value as tsv and csv hold it."""
+    words = {None: "none", True: "true", False: "false"}
+    if isinstance(value, bool) or value is None:
+        return words[value]
+    return value if isinstance(value, str) else repr(value)
+
+
+def as_json(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row as JSON holds it: undefined numbers are null."""
+    undefined = [k for k, v in row.items() if isinstance(v, float) and not math.isfinite(v)]
+    return {**row, **dict.fromkeys(undefined)}
+
+
+def list_numbers(content: Any) -> set[float]:
+    """Return all numbers in JSON content."""
+    if isinstance(content, dict):
+        return set().union(*map(list_numbers, content.values()))
+    if isinstance(content, list):
+        return set().union(*map(list_numbers, content))
+    return (
+        {content} if isinstance(content, int | float) and not isinstance(content, bool) else set()
+    )
+
+
+def test_data_formats_hold_the_same_rows(found: Result) -> None:
+    rows = [dict(row) for row in found.rows()]
+    assert rows
+    for form, separator in (("tsv", "\t"), ("csv", ",")):
+        text = str(render(found, form))
+        header, *lines = csv.reader(io.StringIO(text), delimiter=separator)
+        assert header == list(rows[0])
+        assert lines == [[as_text(value) for value in row.values()] for row in rows]
+    lines = str(render(found, "jsonl")).splitlines()
+    assert [json.loads(line) for line in lines] == [as_json(row) for row in rows]
+    frame = pl.read_parquet(io.BytesIO(bytes(render(found, "parquet"))))
+    stored = [as_json(row) for row in frame.to_dicts()]
+    assert stored == [as_json(row) for row in rows]
+
+
+def test_json_holds_every_number_of_the_rows(found: Result) -> None:
+    content = json.loads(found.to_json())
+    assert content["meta"]["version"] == foveal.__version__
+    rows = [as_json(row) for row in found.rows()]
+    assert list_numbers(rows) <= list_numbers(content)
+    assert json.loads(json.dumps(found.to_dict())).keys() >= {"meta"}
+
+
+@pytest.mark.parametrize("form", TABLE_FORMATS)
+def test_tables_are_the_same_in_every_format(found: Result, form: str) -> None:
+    assert render(found, form) == format_tables(found.tables(), form)
+    for table in found.tables():
+        assert {len(row) for row in table.rows} == {len(table.header)}
+
+
+def test_text_and_notebooks_end_with_the_answer(found: Result) -> None:
+    summary = found.summary()
+    assert str(found).endswith(summary)
+    assert summary == "" or summary.endswith(".")
+    assert found._repr_html_().count("<table") == len(found.tables())
+
+
+def test_graphs_can_be_drawn_and_told(found: Result) -> None:
+    pytest.importorskip("matplotlib")
+    graphs = found.graphs()
+    if graphs:
+        assert b"<svg" in bytes(draw(graphs, "svg"))
+        assert all(graph.text_alternative for graph in graphs)
+
+
+def test_a_choice_holds_for_every_format() -> None:
+    curves = OBJECTS["budgets"]()
+    tsv, lines, parquet = (
+        render(curves, form, per_topic=True) for form in ("tsv", "jsonl", "parquet")
+    )
+    number = len(str(lines).splitlines())
+    assert number == len(str(tsv).splitlines()) - 1
+    assert number == len(pl.read_parquet(io.BytesIO(bytes(parquet))))
+
+
+def test_an_unknown_format_is_refused() -> None:
+    for result in (SCORES, OBJECTS["pool"]()):
+        with pytest.raises(UsageError, match=r"unknown format 'xml'; expected table or tsv"):
+            render(result, "xml")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_scores_are_written_in_every_format(form: str) -> None:
+    assert render(SCORES, form)
+
+
+@pytest.mark.parametrize(
+    ("values", "answer"),
+    [
+        ({"a": [0.5] * 6, "b": [0.5] * 6}, "All runs are equal by AP on 6 topics."),
+        (
+            {"a": [0.5] * 6, "b": [1.0, 0.0, 1.0, 0.0, 0.9, 0.1], "c": [0.3, 0.31] * 3},
+            "a, b lead by AP on 6 topics; the lead over c may be chance. c is 0.1950 behind, p = ",
+        ),
+        (
+            {"a": [0.5, 0.52] * 3, "b": [0.1, 0.1, 0.12] * 2},
+            "a leads by AP on 6 topics: significantly better than b. b is 0.4033 behind, p <",
+        ),
+    ],
+)
+def test_the_answer_of_a_comparison(values: dict[str, list[float]], answer: str) -> None:
+    for order in (values, dict(reversed(values.items()))):
+        rows = [
+            (run, str(topic), "AP", value)
+            for run, own in order.items()
+            for topic, value in enumerate(own)
+        ]
+        summary = compare(Results.from_tidy(rows, {}), resamples=20).summary()
+        assert summary.replace("b, a lead", "a, b lead").startswith(answer)
