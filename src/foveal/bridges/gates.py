@@ -1,8 +1,8 @@
-"""Gates for continuous integration: is a run good enough, and is it no worse than it was.
+"""Gates for continuous integration: is a run good enough, and no worse than before?
 
-A gate looks at results or at a comparison and answers with one sentence for each run and measure,
-in which the score stands with its confidence interval. Commands, the helpers for pytest and the
-summary of a build all say these sentences.
+A gate checks results or a comparison and gives one sentence for each run and measure: the score
+with its confidence interval. Commands, the helpers for pytest and the summary of a build print
+these sentences.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Check:
-    """What a gate says of one run by one measure."""
+    """The verdict of a gate on one run by one measure."""
 
     run: str
     measure: str
@@ -73,10 +73,10 @@ def bounds_of(texts: Sequence[str], *, default: float | None = None) -> dict[str
 def at_least(
     results: Results, bounds: Mapping[str, float], settings: TestSettings | None = None
 ) -> tuple[Check, ...]:
-    """Whether the mean of every run is as good as these bounds.
+    """Check that the mean of every run is as good as these bounds.
 
-    Of a measure of which less is better, the bound is the most that is good enough. The mean is
-    what counts; its confidence interval is said.
+    For measures where lower is better, a bound is the maximum allowed value. The mean decides; the
+    sentence shows its confidence interval.
 
     >>> rows = [("a", str(t), "AP", v) for t, v in enumerate([0.2, 0.3, 0.4])]
     >>> rows.append(("a", "all", "AP", 0.3))
@@ -164,7 +164,7 @@ def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results,
 def not_worse(
     found: Comparison, margins: Mapping[str, float], *, significantly: bool = True
 ) -> tuple[Check, ...]:
-    """Whether no run is worse than the baseline by more than a margin.
+    """Check that no run is worse than the baseline by more than a margin.
 
     Parameters
     ----------

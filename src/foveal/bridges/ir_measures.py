@@ -309,7 +309,7 @@ def _of_tuples(data: Iterable[Any], schema: Mapping[str, Any]) -> dict[str, Sequ
 
 
 def _absent(value: Any) -> bool:
-    """Whether an offset is not there: None, nan as DataFrames have it, or `UNKNOWN`."""
+    """Return True for a missing offset: None, nan from a DataFrame, or `UNKNOWN`."""
     return value is None or value == UNKNOWN or (isinstance(value, float) and math.isnan(value))
 
 

@@ -39,7 +39,7 @@ def command(
     form: str | None,
     output: str | None,
 ) -> None:
-    """How far do assessors agree?
+    """Measure the agreement of assessors.
 
     Judgements of two or more assessors are compared on the documents that both of a pair judged:
     kappa, F1 and Jaccard of the highlighted characters, Krippendorff's unitised alpha, distances

@@ -198,7 +198,7 @@ def _init(
 
 
 def _source(index: Any) -> str:
-    """What the index was made from, if it is beside it."""
+    """Return the source of the index, if it is in the same directory."""
     name = str(index.header["source"])
     place = Path(index.path).parent / name
     if not place.exists():

@@ -153,7 +153,7 @@ def _stopped_by_sigterm() -> Iterator[None]:
 
 
 def _is_own(host: str) -> bool:
-    """Whether only this machine reaches an address."""
+    """Return True for an address that only this machine can reach."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -278,7 +278,7 @@ def _check_baseline(baseline: str) -> None:
 
 
 def _is_saved(baseline: str) -> bool:
-    """Whether it is a file of results, and not a run."""
+    """Return True for a file of saved results, False for a run."""
     return Path(baseline).suffix == ".json" and Path(baseline).is_file()
 
 

@@ -109,7 +109,7 @@ def command(
     drop_mismatches: bool,
     **filters: Any,
 ) -> None:
-    """Write a run, judgements or topics in another format; what IN is is told from its content.
+    """Write a run, judgements or topics in another format, detected from the content of IN.
 
     Runs: fol, elements, trec, jsonl, parquet, inex. Judgements: fol, trec, jsonl, and as a folder
     inex2002, inex2003, inex2005, inex2006. Topics: inex, jsonl, trec. With a collection, XPaths
@@ -282,7 +282,7 @@ def _run(
 
 
 def _apart(said: Sequence[Problem], form: str) -> Iterator[str]:
-    """That paths and offsets contradict each other, and which of them the format gets."""
+    """Warn that paths and offsets contradict each other, and which of them the format keeps."""
     if said:
         written = _WRITTEN.get(form, "neither is")
         shown = "; ".join(f"line {problem.line}: {problem.text}" for problem in said[:_SHOWN])

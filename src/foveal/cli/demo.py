@@ -142,7 +142,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _walk(folder: str) -> None:
-    """What one would do with a campaign, from the documents to the report."""
+    """Go through a campaign from the documents to the report."""
     shell = _Shell()
     _tell(
         f"""A campaign about crossing water: 43 documents, twelve topics, the relevant text marked
@@ -301,7 +301,7 @@ def _best(results: Results, measure: str) -> str:
 
 
 def _leaders(results: Results, first: str, second: str) -> str:
-    """Which runs lead by two measures, and whether it is the same one."""
+    """Name the leading run by each of two measures."""
     one, other = (_best(results, measure) for measure in (first, second))
     if one == other:
         return f"{one} leads, by {first} and by {second}."

@@ -213,7 +213,7 @@ def _check_places(output: str | None, stats: str | None, inputs: Sequence[str]) 
 
 
 def _holds(folder: str, file: str) -> bool:
-    """Whether a file is there, and somewhere in a folder of inputs."""
+    """Return True if a file exists inside a folder of inputs."""
     return Path(file).exists() and Path(os.path.realpath(file)).is_relative_to(
         os.path.realpath(folder)
     )

@@ -80,7 +80,7 @@ def _number(value: Any) -> str:
     show_default=True,
 )
 def command(paths: tuple[str, ...], collection: str | None, form: str) -> None:
-    """Describe collections, topics, judgements and runs; the kind is told from the content.
+    """Describe collections, topics, judgements and runs, detected from their content.
 
     A collection index is checked to its last byte.
     """

@@ -127,7 +127,7 @@ def _source(
     documents: str | None,
     name_from: str | None,
 ) -> SourceTexts:
-    """Where the texts come from, counted by the rule of the judgements for white space."""
+    """Return the source of the texts, with the white space rule of the judgements."""
     from foveal.collection import SourceTexts
 
     rule = (truth.header or {}).get("whitespace")

@@ -1,4 +1,4 @@
-"""Where documents come from: a directory, an archive or one file; XML, text or JSON Lines.
+"""Sources of documents: a directory, an archive or one file; XML, text or JSON Lines.
 
 Work is cut into batches of a few megabytes, always in the same order and at the same places. A
 batch of a directory holds names only: the worker that parses it reads the bytes.

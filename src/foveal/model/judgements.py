@@ -258,7 +258,7 @@ class Judgements(Columns, FromFiles):
 
     @cached_property
     def pair(self) -> Ints:
-        """For each row, the first row of the same topic and document."""
+        """The first row of the same topic and document, of each row."""
         return self.pairs.first_rows[self.pairs.number]
 
     @property

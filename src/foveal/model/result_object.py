@@ -23,7 +23,7 @@ _MOST_ROWS = 20  # of a table in a notebook
 
 
 class Result:
-    """What an analysis found: a comparison, a correlation, budget curves and so on.
+    """The result of an analysis: a comparison, a correlation, budget curves and so on.
 
     A subclass defines `rows` and `tables`, and where they make sense `parts`, `graphs` and
     `summary`. Its methods may take keywords that choose what to show, such as ``per_topic``;

@@ -239,7 +239,7 @@ class Run(Columns):
 
     @cached_property
     def first(self) -> Ints:
-        """For each result, the row of the first result of the same topic and document."""
+        """The row of the first result of the same topic and document, of each result."""
         return self.documents.first_rows[self.documents.number]
 
     @cached_property

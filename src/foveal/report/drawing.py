@@ -36,7 +36,7 @@ PALETTE = (
     "#56b4e9",
     "#882255",
 )
-"""Of Okabe and Ito, for all kinds of colour vision; wine for their yellow, which paper swallows."""
+"""Colours of Okabe and Ito, for all kinds of colour vision; wine replaces their faint yellow."""
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "X", "P", "<", ">")
 """Numbers without a common divisor, so that 360 lines differ, neighbours in all three."""
@@ -130,12 +130,12 @@ def _matplotlib() -> Any:
 
 
 def _clean(text: str) -> str:
-    """Without control characters, which no picture can hold."""
+    """Replace control characters, which no picture can hold."""
     return re.sub(r"[\x00-\x1f\x7f\ufffe\uffff]", "\ufffd", text)
 
 
 def _accessible(svg: str, title: str, told: str) -> str:
-    """The picture with a name and a text alternative for those who do not see it."""
+    """Add a title and a text alternative to the picture, for readers who cannot see it."""
     opened = re.search(r"<svg\b[^>]*>", svg)
     assert opened is not None
     head = opened[0][:-1] + ' role="img" aria-labelledby="title desc">'
@@ -182,7 +182,7 @@ def figure(given: Sequence[Graph | Matrix], *, width: float = 3.5) -> Any:
 
 
 def _in_legend(graph: Graph, line: Line) -> bool:
-    """Runs that stand along an axis need no second name."""
+    """Return True for lines with a name, except runs that are named along an axis."""
     return bool(line.name) and not (line.mark == "points" and graph.y.names)
 
 
@@ -260,7 +260,7 @@ def _draw(axes: Any, graph: Graph, width: float) -> list[tuple[Any, str]]:
 
 
 def _wrapped(text: str, letters: float) -> str:
-    """In lines of so many letters at most, words kept whole where they fit."""
+    """Wrap a text into lines of at most this many letters."""
     return textwrap.fill(_clean(text), max(int(letters), 10))
 
 

@@ -46,7 +46,7 @@ def tsv(bases: Sequence[RecallBase], *, named: bool = False) -> str:
 
 
 def as_json(bases: Sequence[RecallBase], *, named: bool = False) -> str:
-    """What the bases were built from, counts of the documents, and a row per element."""
+    """Return inputs and options of the bases, counts of documents, and a row per element."""
     first = bases[0]
     meta = {
         "version": __version__,
@@ -232,7 +232,7 @@ def _tree(own: pl.DataFrame, hidden: Ints, branches: tuple[str, ...]) -> Iterato
             left[path[-2]] += 1
 
     def branch(path: Sequence[int]) -> str:
-        """What stands before a line below these elements, which uses up one of their lines."""
+        """Return the branches before a line below these elements, and use up one of their lines."""
         if not path:
             return ""
         left[path[-1]] -= 1
