@@ -87,7 +87,7 @@ def test_what_a_name_stands_for_is_relative_to_where_we_are(
         (
             PLACES.partition("\n")[2],
             {},
-            "1: no assessments are named, neither here nor by judgements=",
+            "1: no assessments are named, neither here nor by --judgements",
         ),
         (PLACES.partition("\n")[0], {}, "1: no runs are named, neither here nor as RUN..."),
         (f"{PLACES}RESULTS_DIR: runs/strict.xml", {}, "7: 'runs/strict.xml' is a file, not a fold"),

@@ -160,13 +160,14 @@ def _describe_value(line: bytes, message: str) -> str:
     path = re.search(r"`\$([^`]*)`$", message)
     if kind is None or kind[1] not in _KINDS or "..." in message:
         return f"wrong value: {message}"
-    record = json.loads(line)
-    for name, at in re.findall(r"\.(\w+)|\[(\d+)\]", path[1] if path else ""):
-        record = record[name] if name else record[int(at)]
-    shown, where = (
-        json.dumps(record, ensure_ascii=False),
-        path[1].lstrip(".") if path else "the line",
-    )
+    try:
+        value = json.loads(line)
+        for name, at in re.findall(r"\.(\w+)|\[(\d+)\]", path[1] if path else ""):
+            value = value[name] if name else value[int(at)]
+        shown = json.dumps(value, ensure_ascii=False)
+    except (ValueError, LookupError, TypeError, RecursionError):  # a number of 5,000 digits, say
+        return f"wrong value: {message}"
+    where = path[1].lstrip(".") if path else "the line"
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
     return f"{where} is {shown}; expected {_KINDS[kind[1]]}"
 
