@@ -394,6 +394,9 @@ def test_a_provenance_over_paragraphs_takes_their_texts() -> None:
         ("1", "5/3", [(0, 2)]),
     ]
     assert refused("kilt", text) == [("span.needs_text", 1)] * 2
+    far = text.replace('"end_paragraph_id": 3', '"end_paragraph_id": 4000000000')
+    assert far != text
+    assert refused("kilt", far) == [("gold.structure", 1)]
 
 
 def test_evidence_of_qasper_is_found_by_its_text() -> None:

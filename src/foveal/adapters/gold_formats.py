@@ -114,6 +114,9 @@ def _read_bioasq(gold: GoldFile) -> None:
                 question.add(own, last, 0, end)
 
 
+_MOST_PARAGRAPHS = 10_000  # of one provenance; no page has as many
+
+
 def _read_kilt(gold: GoldFile) -> None:
     """A paragraph is a document, ``PAGE/NUMBER``: characters count from its beginning.
 
@@ -132,6 +135,9 @@ def _read_kilt(gold: GoldFile) -> None:
                 last = first if last is None else last
                 if last < first:
                     raise own.error(f": it ends in paragraph {last}, before paragraph {first}")
+                if last - first >= _MOST_PARAGRAPHS:
+                    count = f"more than {_MOST_PARAGRAPHS}"
+                    raise own.error(f": it covers paragraphs {first} to {last}, {count}")
                 page, sets = own.name("wikipedia_id"), [f"a{i + 1}"]
                 for number in range(first, last + 1):
                     start = own.need("start_character", int) if number == first else 0
