@@ -119,10 +119,8 @@ def number_rows(*keys: pl.Series | Ints) -> NumberedRows:
         hashes = (hashes ^ hashes >> np.uint64(32)) * _ODD + hash_keys(key)
     first = find_first_hashes(hashes)
     is_first = first == np.arange(len(first))
-    if is_first.all():
-        return NumberedRows(rows, _repeat(first, rows, len(opens)))
-    again = np.flatnonzero(~is_first)
-    for key in keys:
+    again, number = np.flatnonzero(~is_first), first
+    for key in keys if len(again) else ():
         here, before = gather(key, again), gather(key, first[again])
         same = here == before if isinstance(key, np.ndarray) else here.eq_missing(before)
         if not same.all():
@@ -131,13 +129,11 @@ def number_rows(*keys: pl.Series | Ints) -> NumberedRows:
             first = exact.to_series().cast(pl.Int64).to_numpy()
             is_first = first == np.arange(len(first))
             break
-    number = (np.cumsum(is_first) - 1)[first]
-    return NumberedRows(rows[is_first], _repeat(number, rows, len(opens)))
-
-
-def _repeat(number: Ints, rows: Ints, size: int) -> Ints:
-    """Return the number of each row of a stretch that begins at one of `rows`."""
-    return number if len(rows) == size else np.repeat(number, np.diff(rows, append=size))
+    if len(again):
+        number = (np.cumsum(is_first) - 1)[first]
+    if len(rows) < len(opens):
+        number = np.repeat(number, np.diff(rows, append=len(opens)))
+    return NumberedRows(rows[is_first], number)
 
 
 def sort_topics(topics: Iterable[str]) -> tuple[str, ...]:
