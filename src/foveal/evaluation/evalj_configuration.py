@@ -11,7 +11,7 @@ from typing import NamedTuple
 from foveal.errors import InputError, Problem
 from foveal.evaluation.presets import normalise_task
 from foveal.files.source import Source, is_xml
-from foveal.formats.markup import BLANKS, read_markup
+from foveal.formats.markup import BLANKS, Markup, read_markup
 from foveal.model import Provenance
 from foveal.model.topics import KINDS
 from foveal.recall import QUANTISATIONS
@@ -252,47 +252,6 @@ _VALUES: Mapping[str, Sequence[str]] = {
 """The values of elements that are not numbers."""
 
 
-@dataclass(frozen=True)
-class _MetricNode:
-    """One element with its place."""
-
-    source: Source
-    tag: str
-    line: int
-    attributes: Mapping[str, str]
-    children: list[_MetricNode]
-
-    def error(self, text: str) -> InputError:
-        return self.source.error(CODE, self.line, text)
-
-    def read_values(self, tags: Sequence[str], *attributes: str) -> dict[str, str]:
-        """Return the values of the elements within, by their tags in lower case.
-
-        Attributes and elements that are not among these are refused, and repeated elements.
-        """
-        for name in self.attributes.keys() - set(attributes):
-            expected = ", ".join(attributes)
-            raise self.error(f"unknown attribute {name!r} of <{self.tag}>; expected {expected}")
-        values: dict[str, str] = {}
-        for child in self.children:
-            tag, value = child.tag, child.attributes.get("value", "").strip()
-            if tag not in tags:
-                expected = ", ".join(f"<{known}>" for known in tags) or "nothing"
-                raise child.error(f"unknown element <{tag}> in <{self.tag}>; expected {expected}")
-            if tag.lower() in values:
-                raise child.error(f"a second <{tag}> in <{self.tag}>; expected one")
-            try:
-                if tag in _VALUES:
-                    value = _match_word(value, _VALUES[tag])
-                elif not 0 < _parse_number(value) < float("inf"):
-                    raise ValueError("expected a number above 0")
-            except ValueError as expected:
-                raise child.error(f"{tag} {value!r} is not possible; {expected}") from None
-            values[tag.lower()] = value
-            values |= child.read_values(_BEHAVIOURS.get(value, ("", ()))[1], "value")
-        return values
-
-
 def read_metrics(source: Source) -> tuple[TaskBlock, ...]:
     """Return the entries of a ``<metrics>`` file, those for the same tasks in one block.
 
@@ -302,65 +261,100 @@ def read_metrics(source: Source) -> tuple[TaskBlock, ...]:
     (('BEPD(A=10)',), ('BestInContext',))
     """
     markup = read_markup(source)
-    nodes = [
-        _MetricNode(source, tag, int(markup.line[i]), markup.attributes.get(i, {}), [])
-        for i, tag in enumerate(markup.tags)
-    ]
-    root = nodes[0]
-    if root.tag != "metrics":
-        raise root.error(f"root element <{root.tag}>; expected <metrics>")
-    above: list[_MetricNode] = []
-    for node, depth in zip(nodes, markup.depth.tolist(), strict=True):
-        del above[depth:]
-        if above:
-            above[-1].children.append(node)
-        above.append(node)
-    texts = markup.texts(range(len(nodes)))
-    for node, text in zip(reversed(nodes), reversed(texts), strict=True):  # the innermost first
-        if text.strip(BLANKS):
-            raise node.error(f"text in <{node.tag}>; expected attributes and elements only")
+    if markup.tags[0] != "metrics":
+        raise _refuse(markup, 0, f"root element <{markup.tags[0]}>; expected <metrics>")
+    for i in reversed(range(len(markup.tags))):  # the innermost first
+        if markup.texts([i])[0].strip(BLANKS):
+            text = f"text in <{markup.tags[i]}>; expected attributes and elements only"
+            raise _refuse(markup, i, text)
     by_tasks: dict[tuple[str, ...], list[Metric]] = {}
     problems: list[Problem] = []
     ids: set[str] = set()
-    for node in root.children:
+    for entry in _list_children(markup, 0):
         try:
-            only, metric = _read_entry(node)
+            only, metric = _read_entry(markup, entry)
             if metric.name in ids:
-                raise node.error(f"a second entry with the id {metric.name!r}; expected one")
+                text = f"a second entry with the id {metric.name!r}; expected one"
+                raise _refuse(markup, entry, text)
         except InputError as error:
             problems += error.problems
             continue
-        ids |= {metric.name} - {node.tag}
+        ids |= {metric.name} - {markup.tags[entry]}
         by_tasks.setdefault(only, []).append(metric)
     if problems:
         raise InputError(problems)
-    if root.attributes:
-        raise root.error(f"unknown attribute {next(iter(root.attributes))!r} of <metrics>")
+    for name in markup.attributes.get(0, ()):
+        raise _refuse(markup, 0, f"unknown attribute {name!r} of <metrics>")
     if not by_tasks:
-        raise root.error("<metrics> holds no entry; expected <EPRUM> or <BEPD>")
+        raise _refuse(markup, 0, "<metrics> holds no entry; expected <EPRUM> or <BEPD>")
     return tuple(
         TaskBlock(source.provenance, own[0].line, tasks, tuple(own), {})
         for tasks, own in by_tasks.items()
     )
 
 
-def _read_entry(node: _MetricNode) -> tuple[tuple[str, ...], Metric]:
+def _refuse(markup: Markup, element: int, text: str) -> InputError:
+    """Return the error about an element of a configuration."""
+    return markup.source.error(CODE, int(markup.line[element]), text)
+
+
+def _list_children(markup: Markup, parent: int) -> list[int]:
+    """Return the elements directly inside an element."""
+    inside = range(parent + 1, int(markup.end[parent]))
+    return [i for i in inside if markup.depth[i] == markup.depth[parent] + 1]
+
+
+def _read_values(
+    markup: Markup, parent: int, tags: Sequence[str], attributes: Sequence[str]
+) -> dict[str, str]:
+    """Return the values of the elements inside an element, by their tags in lower case.
+
+    Attributes and elements that are not among these are refused, and repeated elements.
+    """
+    within = f"<{markup.tags[parent]}>"
+    for name in markup.attributes.get(parent, {}).keys() - set(attributes):
+        text = f"unknown attribute {name!r} of {within}; expected {', '.join(attributes)}"
+        raise _refuse(markup, parent, text)
+    values: dict[str, str] = {}
+    for child in _list_children(markup, parent):
+        tag, value = markup.tags[child], markup.attributes.get(child, {}).get("value", "").strip()
+        if tag not in tags:
+            expected = ", ".join(f"<{known}>" for known in tags) or "nothing"
+            text = f"unknown element <{tag}> in {within}; expected {expected}"
+            raise _refuse(markup, child, text)
+        if tag.lower() in values:
+            raise _refuse(markup, child, f"a second <{tag}> in {within}; expected one")
+        try:
+            if tag in _VALUES:
+                value = _match_word(value, _VALUES[tag])
+            elif not 0 < _parse_number(value) < float("inf"):
+                raise ValueError("expected a number above 0")
+        except ValueError as expected:
+            text = f"{tag} {value!r} is not possible; {expected}"
+            raise _refuse(markup, child, text) from None
+        values[tag.lower()] = value
+        values |= _read_values(markup, child, _BEHAVIOURS.get(value, ("", ()))[1], ("value",))
+    return values
+
+
+def _read_entry(markup: Markup, entry: int) -> tuple[tuple[str, ...], Metric]:
     """Return the tasks that an entry is for, and its metric."""
-    if node.tag not in _ENTRIES:
-        raise node.error(f"unknown metric <{node.tag}>; expected <EPRUM> or <BEPD>")
-    values = node.read_values(_ENTRIES[node.tag], "id", "only")
-    settings = {} if node.tag == "BEPD" else _choose_targets(values)
+    tag, own = markup.tags[entry], markup.attributes.get(entry, {})
+    if tag not in _ENTRIES:
+        raise _refuse(markup, entry, f"unknown metric <{tag}>; expected <EPRUM> or <BEPD>")
+    values = _read_values(markup, entry, _ENTRIES[tag], ("id", "only"))
+    settings = {} if tag == "BEPD" else _choose_targets(values)
     settings |= {name.upper(): values[name] for name in ("a", "t") if name in values}
     if values.get("binary") == "false" and "quantisation" not in values:
-        raise node.error("<binary> is false, but there is no <quantisation> to weigh targets by")
+        text = "<binary> is false, but there is no <quantisation> to weigh targets by"
+        raise _refuse(markup, entry, text)
     inside = ",".join(f"{name}={value}" for name, value in settings.items())
-    text = f"{node.tag}({inside})" if inside else node.tag
-    only = tuple(filter(None, map(str.strip, node.attributes.get("only", "").split(","))))
-    if "only" in node.attributes and not only:
-        raise node.error('only="" names no task; leave it out to score all runs')
-    name = node.attributes.get("id", "").strip() or node.tag
-    texts = (text,) if node.tag == "BEPD" else (text, f"{text}@curve")
-    return only, Metric(name, texts, node.line)
+    text = f"{tag}({inside})" if inside else tag
+    only = tuple(filter(None, map(str.strip, own.get("only", "").split(","))))
+    if "only" in own and not only:
+        raise _refuse(markup, entry, 'only="" names no task; leave it out to score all runs')
+    texts = (text,) if tag == "BEPD" else (text, f"{text}@curve")
+    return only, Metric(own.get("id", "").strip() or tag, texts, int(markup.line[entry]))
 
 
 def _choose_targets(values: Mapping[str, str]) -> dict[str, str]:
