@@ -133,6 +133,7 @@ CODES = {
     "topics.sub_topic": "A sub-topic of a structured query is not judged.",
     "topics.unknown_tag": "A query names a tag that the collection does not hold.",
     "topics.unknown_topic": "A topic has no statement in the topic file.",
+    "groups.line": "A line of a file of topic groups cannot be read, or there is none.",
     "topic_sets.duplicate": "A set of topics is named twice.",
     "topic_sets.empty": "A set of topics is empty.",
     "topic_sets.too_few": "Fewer than two sets of topics are given.",

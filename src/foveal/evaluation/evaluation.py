@@ -43,6 +43,7 @@ from foveal.model.run import Run, distinguish_names
 if TYPE_CHECKING:
     from foveal.collection import Collection
     from foveal.evaluation.document_names import NameMatch
+    from foveal.evaluation.topic_groups import Groups
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -101,6 +102,9 @@ class Evaluation:
     cache : path, optional
         A folder in which runs are kept as columns, so that scoring the same files again skips
         parsing. It is safe to delete, and never changes a score.
+    groups : mapping of group to topics, or path, optional
+        Groups of topics: each measure also gets its scores on the topics of each group, as
+        ``AiP[group]``. A file has lines ``topic<TAB>group``, or JSON Lines with topic and groups.
     hashed : bool
         Keep the hashes of runs in `Results.meta`. They take a tenth of the time.
     **options
@@ -125,6 +129,7 @@ class Evaluation:
         task: str | None = None,
         collection: str | Path | None = None,
         cache: str | Path | None = None,
+        groups: Groups | str | Path | None = None,
         hashed: bool = True,
         **options: Any,
     ) -> None:
@@ -136,6 +141,11 @@ class Evaluation:
         """The measures and those that they average."""
         self.collection = None if collection is None else str(collection)
         self._cache = None if cache is None else str(Path(cache).absolute())
+        self.topic_groups: Groups | None = None
+        if groups is not None:
+            from foveal.evaluation.topic_groups import read_groups
+
+            self.topic_groups = read_groups(groups) if isinstance(groups, (str, Path)) else groups
         self.hashed = hashed
         self._folder = str(Path.cwd())
         self.max_bytes = given_limit()
@@ -392,9 +402,8 @@ class Evaluation:
         low = {label: share for label, share in shares.items() if share < 1}
         if low and has_negative_judgements(self.judgements):
             warnings.append(describe_unjudged(low))
-        of_documents = [measure for measure in self.measures if measure.name in ("P", "R")]
-        if has_parts and of_documents:
-            warnings.append(explain_document_measures(of_documents))
+        if has_parts:
+            warnings += explain_document_measures(self.measures)
         sources = [*self.sources, *(("run", own[0].source) for own in by_run)]
         meta: dict[str, Any] = {
             "version": __version__,
@@ -418,10 +427,14 @@ class Evaluation:
             meta["mean_length"] = {"L": self.mean_length, "source": self.mean_length_source}
             warnings.append(f"L=auto is {self.mean_length:.6g}: {self.mean_length_source}")
         lower = [measure.label for measure in self.measures if measure.higher_is_better is False]
-        if lower:
-            meta["lower_is_better"] = lower
+        meta |= {"lower_is_better": lower} if lower else {}
         values, overall = values[:, :, :shown], overall[:, :shown]
-        return Results(tuple(labels), topics, measures, values, in_means, overall, meta)
+        results = Results(tuple(labels), topics, measures, values, in_means, overall, meta)
+        if self.topic_groups is not None:
+            from foveal.evaluation.topic_groups import add_groups
+
+            results = add_groups(results, self.topic_groups)
+        return results
 
 
 def average_lengths(length: npt.NDArray[np.int64], given: Judgements) -> tuple[float, str]:

@@ -1,0 +1,144 @@
+"""Groups of topics: read them from a file, and add the means of each group to results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from foveal.errors import InputError, Problem, UsageError, some
+from foveal.files.source import Source
+from foveal.formats.objects import loads
+from foveal.measures import parse_measure
+from foveal.model.results import Floats, Results
+from foveal.model.run import ALL
+
+Groups = Mapping[str, Iterable[str]]
+"""The topics of each group by its name."""
+FEWEST_TOPICS = 5
+"""A group with fewer topics is scored, but nothing is concluded from it."""
+
+
+def read_groups(path: str | Path | Source) -> dict[str, tuple[str, ...]]:
+    r"""Read groups of topics: lines ``topic<TAB>group``, or JSON Lines with topic and groups.
+
+    A topic may be in several groups: on several lines, or in a list. Empty lines, lines that begin
+    with ``#`` and a first line ``topic<TAB>group`` are skipped.
+
+    >>> read_groups(Source.of_text("1\tshort\n2\tshort\n2\tlegal\n"))
+    {'short': ('1', '2'), 'legal': ('2',)}
+    >>> read_groups(Source.of_text('{"topic": 7, "groups": ["short", "legal"]}'))
+    {'short': ('7',), 'legal': ('7',)}
+    """
+    source = path if isinstance(path, Source) else Source.open(path)
+    source.check_utf8()
+    groups: dict[str, dict[str, None]] = {}
+    problems: list[Problem] = []
+    for number, line in enumerate(source.data.decode().split("\n"), 1):
+        text = line.strip("\r\ufeff ")
+        if not text.strip() or text.startswith("#"):
+            continue
+        if text.startswith("{"):
+            topic, names, wrong = _parse_object(text)
+        else:
+            topic, *names = (field.strip() for field in text.split("\t"))
+            wrong = "" if len(names) == 1 else "expected a topic, a tab and a group"
+            if number == 1 and (topic, *names) == ("topic", "group"):
+                continue
+        if not wrong and not (topic and all(names)):
+            wrong = "the topic or the group is empty"
+        if not wrong and ALL in names:
+            wrong = f"a group may not be called {ALL!r}: results use it for all topics"
+        if wrong:
+            problems.append(Problem("groups.line", source.path, number, wrong))
+            continue
+        for name in names:
+            groups.setdefault(name, {})[topic] = None
+    if problems:
+        raise InputError(problems)
+    if not groups:
+        raise source.error("groups.line", None, "the file holds no group of topics")
+    return {name: tuple(topics) for name, topics in groups.items()}
+
+
+def _parse_object(text: str) -> tuple[str, list[str], str]:
+    """Return topic and groups of a JSON object, and what is wrong with it."""
+    try:
+        value = loads(text.encode())
+    except ValueError as error:
+        return "", [], f"not valid JSON: {error}"
+    topic, names = value.get("topic"), value.get("groups")
+    names = [names] if isinstance(names, str) else names
+    is_named = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if isinstance(topic, bool) or not isinstance(topic, (str, int)) or not is_named:
+        return "", [], 'expected "topic", and "groups" as a text or a list of texts'
+    return str(topic), list(names), ""
+
+
+def add_groups(results: Results, groups: Groups | str | Path) -> Results:
+    """Add the scores of each group of topics, as measures ``AiP[group]``.
+
+    Such a measure has the scores of the topics of the group and no others, so that its mean is the
+    mean over the group, and comparisons and gates by it are about the group.
+
+    >>> rows = [("a", "1", "AP", 0.5), ("a", "2", "AP", 0.25), ("a", "all", "AP", 0.375)]
+    >>> found = add_groups(Results.from_tidy(rows, {}), {"short": ["2", "9"]})
+    >>> found["a", "AP[short]"], found.meta["groups"]
+    (0.25, {'short': ['2']})
+    """
+    named = read_groups(groups) if isinstance(groups, (str, Path)) else groups
+    given = {name: list(dict.fromkeys(topics)) for name, topics in named.items()}
+    scored = {name: [t for t in results.topics if t in own] for name, own in given.items()}
+    if not any(scored.values()):
+        known = some(sorted({topic for own in given.values() for topic in own}))
+        raise UsageError(
+            f"no topic of --groups is scored; the groups have {known or 'none'}, the results "
+            f"{some(results.topics)}"
+        )
+    others = sorted({t for own in given.values() for t in own}.difference(results.topics))
+    members = {name: own for name, own in scored.items() if own}
+    empty = [name for name in given if name not in members]
+    few = [f"{name} ({len(own)})" for name, own in members.items() if len(own) < FEWEST_TOPICS]
+    notes = {
+        f"topics of --groups that are not scored, {len(others)}": others,
+        "groups without a scored topic, left out": empty,
+        f"groups with fewer than {FEWEST_TOPICS} topics, too few to say much": few,
+    }
+    warnings = [f"{text}: {some(names)}" for text, names in notes.items() if names]
+    labels, values, overall = list[str](), list[Floats](), list[Floats]()
+    for k, label in enumerate(results.measures):
+        labels.append(label)
+        values.append(results.values[:, :, k])
+        overall.append(results.overall[:, k])
+        for name, own in members.items():
+            inside = np.isin(results.topics, own)
+            part = np.where(inside, results.values[:, :, k], np.nan)
+            used = results.counted & ~np.isnan(part)
+            total, number = np.where(used, part, 0.0).sum(axis=1), used.sum(axis=1)
+            if not is_summed(label):
+                total = np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0)
+            labels.append(f"{label}[{name}]")
+            values.append(part)
+            overall.append(total)
+    lower = [label for label in labels if label.partition("[")[0] in results.lower_is_better]
+    meta = dict(results.meta) | {"groups": members}
+    meta["warnings"] = [*results.meta.get("warnings", ()), *warnings]
+    if lower:
+        meta["lower_is_better"] = lower
+    return replace(
+        results,
+        measures=tuple(labels),
+        values=np.stack(values, axis=2),
+        overall=np.stack(overall, axis=1),
+        meta=meta,
+    )
+
+
+def is_summed(label: str) -> bool:
+    """Return True for a measure whose value over all topics is a sum, such as ``num_ret``."""
+    try:
+        return parse_measure(label).summed
+    except UsageError:  # of a package that is not installed here
+        return False
