@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Need
 from foveal.measures.gains import (
-    GainSettings,
     Ideal,
     compute_gains,
     compute_worth,
@@ -21,7 +19,6 @@ from foveal.measures.gains import (
 from foveal.measures.xcg import (
     CURVE,
     LEVELS,
-    TOLERANCE,
     AtRecall,
     MeanEffortPrecision,
     NaturalPoints,
@@ -29,7 +26,6 @@ from foveal.measures.xcg import (
     interpolate,
 )
 from foveal.recall.forest import QUANTISATIONS, find_quantisation
-from foveal.spans import Ints
 
 _RUN = "D2:/a/p[1] D1:/a/s[1]/p[2] D3:/a/p[1] D1:/a/s[2]"
 _SCORE = "without a cut-off: the mean over natural points, or over 100 levels"
@@ -134,107 +130,44 @@ class FetchBrowseElement(MeanEffortPrecision):
     @classmethod
     def score_curve(cls, measures: Sequence[Self], alignment: Alignment) -> Floats:
         one, gold = measures[0], alignment.gold
-        n, first, ideal = gold.cached(_list_ideal_elements, one.gain_settings)
-        row, points = alignment.cached(_find_document_points, one.gain_settings, one.ideal_)
+        ideals = gold.cached(list_ideals, one.gain_settings, "documents")
+        gains = alignment.cached(compute_gains, one.gain_settings)
+        has_ideals = np.array([len(own.gains) > 0 for own in ideals], dtype=bool)
+        relevant = np.bincount(gold.judgements.topic[has_ideals], minlength=len(gold.topics))
         cut = np.array([measure.at is not None for measure in measures])
         levels = np.array([float(m.at) for m in measures if m.at is not None])
-        by = np.maximum(n, np.bincount(row, minlength=len(n))) if one.divisor == "max" else n
-        of_document = np.bincount(row, points.ep, len(n)) / np.maximum(by, 1)
-        # With a cut-off, ep is summed over the documents of each topic; else scores of documents.
-        summed = np.zeros((len(gold.topics), len(levels)))
-        if len(levels) or one.score == "iMAep":
-            heads = np.flatnonzero(np.diff(row, prepend=-1))
-            for low, high in pairwise([*heads.tolist(), len(row)]):
-                document = row[low]
-                own = NaturalPoints(*(column[low:high] for column in points))
-                curve = ideal[first[document] : first[document + 1]]
-                if len(levels):
-                    summed[gold.judgements.topic[document]] += interpolate(own, curve, levels)
-                if one.score == "iMAep":
-                    of_document[document] = interpolate(own, curve, LEVELS).mean()
-        relevant = np.bincount(gold.judgements.topic[n > 0], minlength=len(gold.topics))
         scores = np.full((len(gold.topics), len(measures)), np.nan)
         for topic in map(alignment.topic, gold.topics):
             if not one.is_defined(topic):
                 continue
-            retrieved = topic.documents.row[topic.documents.row >= 0]
-            retrieved = retrieved[n[retrieved] > 0]
+            docs = topic.documents
+            order = np.argsort(docs.of_result, kind="stable")
+            ends = np.searchsorted(docs.of_result[order], np.arange(1, len(docs.head)))
+            by_document = np.split(gains[topic.slice][order], ends)
+            averages, curves = list[float](), dict[int, Floats]()
+            for row, own in zip(docs.row.tolist(), by_document, strict=bool(topic.n)):
+                if row < 0 or not has_ideals[row]:
+                    continue
+                points = find_points(own, ideals[row].curve, one.ideal_)
+                if len(levels):
+                    curves[row] = interpolate(points, ideals[row].curve, levels)
+                if one.score == "iMAep":
+                    averages.append(float(interpolate(points, ideals[row].curve, LEVELS).mean()))
+                else:
+                    n, hits = len(ideals[row].gains), len(points.ep)
+                    n = max(n, hits) if one.divisor == "max" else n
+                    averages.append(sum(points.ep.tolist()) / n)
             number = {
-                "retrieved_relevant": len(retrieved),
-                "retrieved": len(topic.documents.head),
+                "retrieved_relevant": len(averages),
+                "retrieved": len(docs.head),
                 "all_relevant": int(relevant[topic.at]),
             }[one.clusters]
-            if number:
-                scores[topic.at, cut] = summed[topic.at] / number
-                scores[topic.at, ~cut] = of_document[retrieved].sum() / number
-            else:
-                scores[topic.at] = 0.0
+            scores[topic.at] = 0.0
+            if number and averages:
+                in_order = (curves[row] for row in sorted(curves))
+                scores[topic.at, cut] = sum(in_order, np.zeros(len(levels))) / number
+                scores[topic.at, ~cut] = np.sum(averages) / number
         return scores
 
     def score_topics(self, alignment: Alignment) -> Floats:
         return self.score_curve([self], alignment)[:, 0]
-
-
-# -- effort-precision of many short lists at once ----------------------------------------------
-
-
-def _list_ideal_elements(gold: Gold, settings: GainSettings) -> tuple[Ints, Ints, Floats]:
-    """Return the length of each judged document's ideal list, and their curves on end.
-
-    The curve of cumulated gains of document i, from rank 0 on, is ``curve[first[i]:first[i + 1]]``.
-    """
-    lists = list_ideals(gold, settings, "documents")
-    n = np.array([len(one.gains) for one in lists])
-    first = np.concatenate([[0], np.cumsum(n + 1)])
-    return n, first, np.concatenate([one.curve for one in lists])
-
-
-def _find_document_points(
-    alignment: Alignment, settings: GainSettings, mode: str
-) -> tuple[Ints, NaturalPoints]:
-    """Return the natural recall points of all documents, one after the other, with their rows.
-
-    The rank of a result is that in its document. For one document, the numbers are those of
-    `find_points` to the last bit.
-    """
-    row, gains = alignment.row, alignment.cached(compute_gains, settings)
-    order = np.argsort(row, kind="stable")
-    rank = np.arange(1.0, len(row) + 1) - np.searchsorted(row[order], row[order])
-    gaining = np.flatnonzero(gains[order] > 0)
-    row, rank, gain = row[order][gaining], rank[gaining], gains[order][gaining]
-    # Running sums of each document: all take a turn at once, so that no rounding is carried on.
-    gained = gain.copy()
-    head = np.flatnonzero(np.diff(row, prepend=-1))
-    members = np.diff(np.append(head, len(row)))
-    turn = 1
-    while len(head):
-        more = members > turn
-        head, members = head[more], members[more]
-        gained[head + turn] += gained[head + turn - 1]
-        turn += 1
-    # The ranks at which the ideal lists reach these gains, as in `find_points`.
-    n, first, curve = alignment.gold.cached(_list_ideal_elements, settings)
-    low, last = first[row], first[row + 1] - 1
-    if mode == "step":
-        at = _search(curve, low, last + 1, gained - TOLERANCE * curve[last], after=False) - low
-        ideal_rank = np.clip(at, 1, n[row]).astype(np.float64)
-    else:
-        at = _search(curve, low, last + 1, gained, after=True) - 1
-        inner = at < last
-        width = curve[np.where(inner, at + 1, at)] - curve[at]
-        slope = np.divide(1, width, out=np.zeros(len(at)), where=inner)
-        ideal_rank = slope * (gained - curve[at]) + (at - low)
-    return row, NaturalPoints(rank, gain, gained, ideal_rank / rank)
-
-
-def _search(values: Floats, low: Ints, high: Ints, wanted: Floats, *, after: bool) -> Ints:
-    """Find where in its own sorted part of `values` each belongs: before or after equals."""
-    low, high = low.copy(), high.copy()
-    left = np.flatnonzero(low < high)
-    while len(left):
-        middle = (low[left] + high[left]) >> 1
-        right = (values[middle] <= wanted[left]) if after else (values[middle] < wanted[left])
-        low[left[right]] = middle[right] + 1
-        high[left[~right]] = middle[~right]
-        left = left[low[left] < high[left]]
-    return low
