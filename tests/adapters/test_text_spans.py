@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from foveal.adapters.text_spans import locate_results
 from foveal.errors import InputError, UsageError
 from foveal.files.source import Source
+from foveal.formats.jsonl import documents_needed
 from foveal.formats.locate import (
     ABSENT,
     AMBIGUOUS,
@@ -21,7 +22,6 @@ from foveal.formats.locate import (
     NORMALISED,
     Normalised,
     TextLocator,
-    documents_needed,
 )
 
 TEXT = "The café  closed at noon.\nNobody came;\tthe café\u00a0closed again. 𝄞 ﬁn"

@@ -19,7 +19,7 @@ import msgspec
 import polars as pl
 from msgspec import Raw
 
-from foveal.adapters.from_objects import group_spans, place_spans
+from foveal.adapters.from_objects import group_spans
 from foveal.adapters.object_rows import COLUMNS
 from foveal.errors import InputError, UsageError, some
 from foveal.files.source import Source, first_lines
@@ -210,9 +210,8 @@ def build_judgements(
     known = {} if texts is None else texts
     asked = [(question, span) for question in gold.questions.values() for span in question.spans]
     try:
-        placed = place_spans(
-            ((question.line, span.where, span) for question, span in asked),
-            TextLocator(texts, repair=repair),
+        placed = TextLocator(texts, repair=repair).place_all(
+            ((question.line, f"{span.where}: ", span) for question, span in asked),
             gold.source.path,
             ("span.quote", "span.not_found", "span.ambiguous") if drop_mismatches else (),
         )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from foveal.formats import Source, read_run
-from foveal.formats.locate import TextLocator, locate_lines
+from foveal.formats.locate import TextLocator
 from foveal.model import Run
 
 
@@ -36,11 +35,8 @@ def locate_results(
     >>> run.start.tolist(), run.end.tolist(), run.notes
     ([7], [13], ('spans located by their text: 1',))
     """
-    source = run if isinstance(run, Source) else Source.open(run)
     locator = texts if isinstance(texts, TextLocator) else TextLocator(texts, ambiguous, missing)
-    source, notes = locate_lines(source, "text", locator)
-    read = read_run(source, texts=locator.texts or {})
-    return replace(read, notes=(*read.notes, *notes))
+    return read_run(run, texts=locator)
 
 
 align = locate_results
