@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from foveal.adapters.object_rows import COLUMNS, FRAMEWORKS, DocOf, frame_of, is_row, read_rows
+from foveal.adapters.object_rows import FRAMEWORKS, DocOf, frame_of, is_row, read_rows
 from foveal.errors import UsageError, some
 from foveal.files.source import Source
 from foveal.formats.jsonl import build_judgements, merge_rows
@@ -243,8 +243,6 @@ def group_spans(frame: pl.DataFrame, source: Source, **extra: Any) -> Judgements
 
     If no row has a start, grades above 0 tell which whole documents are relevant.
     """
-    absent = [name for name in ("bep", "text", *_OF_SPAN) if name not in frame.columns]
-    frame = frame.with_columns(pl.lit(None, dtype=COLUMNS[name]).alias(name) for name in absent)
     has_text = bool(frame["start"].count()) or not frame["grade"].count()
     frame = frame.with_columns(
         has_text=has_text, relevant=(pl.col("grade") > 0).fill_null(value=False)
@@ -306,7 +304,9 @@ def _place_rows(
     if texts is None:
         return frame.with_columns(size=pl.lit(None, dtype=pl.Int64)), ()
     quote = pl.when(pl.col("by_text") | start.is_not_null()).then(text)
-    given = frame.select("line", "topic", "kind", "doc", "start", "end", quote).iter_rows()
+    context = [name for name in ("prefix", "suffix") if name in frame.columns]
+    columns = ("line", "topic", "kind", "doc", "start", "end", quote, *context)
+    given = frame.select(columns).iter_rows()
     spans = (
         (line, f"topic {topic!r}, {kind}: ", TextSpan(doc or None, *place))
         for line, topic, kind, doc, *place in given

@@ -51,7 +51,7 @@ USUAL = {name: (name,) for name in COLUMNS} | _split_names(
 
 
 _OF_RUN = (*("topic", "doc", "start", "end", "score"), "rank", "xpath", "text", "tokens")
-_OF_JUDGEMENTS = (
+OF_JUDGEMENTS = (
     *("topic", "doc", "start", "end", "grade"),
     *("text", "prefix", "suffix", "assessor", "length", "bep", "sets", "aspects"),
 )
@@ -127,7 +127,7 @@ def read_rows(objects: Any, name: str, doc: DocOf = None, *, is_run: bool) -> pl
     [('7', 'd1', 9.5, 'dict')]
     [('7', 'd1', None, 'dict')]
     """
-    columns, frame = _OF_RUN if is_run else _OF_JUDGEMENTS, frame_of(objects)
+    columns, frame = _OF_RUN if is_run else OF_JUDGEMENTS, frame_of(objects)
     found, kinds, problems = list[dict[str, Any]](), list[str](), list[Problem]()
     table: dict[str, Any]
     if frame is not None:

@@ -102,15 +102,6 @@ def read_header(source: Source, **allowed: Collection[str]) -> tuple[dict[str, A
     return header, line
 
 
-_SHOWN = 40  # characters of a value in a message
-_KINDS = {
-    "int": "a whole number",
-    "float": "a number",
-    "str": "a text",
-    "array": "a list",
-    "object": "an object",
-}
-
 # -- objects ---------------------------------------------------------------------------------------
 
 
@@ -140,7 +131,7 @@ def tabulate_objects(
         except ValueError as error:
             code, text = "json.syntax", f"not valid JSON: {error}"
             if isinstance(error, msgspec.ValidationError):
-                code, text = "json.value", _describe_value(line, str(error))
+                code, text = "json.value", _describe_value(line, error)
             problems += (Problem(code, source.path, number, text),)
     frame = parse_objects(b"\n".join(good.values()), schema)
     if frame is None or len(frame) != len(good):
@@ -150,26 +141,49 @@ def tabulate_objects(
     return RowTable(frame, np.fromiter(good, np.int64, len(good)), problems)
 
 
-def _describe_value(line: bytes, message: str) -> str:
-    """Name a wrong value of an object and what was expected, from msgspec's error.
+# Types as msgspec names them, and their names in messages.
+_KINDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "array": "a list",
+    "object": "an object",
+}
 
-    >>> _describe_value(b'{"start": "a"}', "Expected `int | null`, got `str` - at `$.start`")
-    'start is "a"; expected a whole number'
+
+def explain_mismatch(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return the path of a wrong value, and what was expected; msgspec tells both in a text.
+
+    >>> try:
+    ...     msgspec.json.decode(b'{"span": [1, "a"]}', type=dict[str, list[int]])
+    ... except msgspec.ValidationError as error:
+    ...     print(*explain_mismatch(error))
+    [...][1] expected a whole number, got a text
     """
-    kind = re.match(r"Expected `(\w+)", message)
-    path = re.search(r"`\$([^`]*)`$", message)
-    if kind is None or kind[1] not in _KINDS or "..." in message:
-        return f"wrong value: {message}"
+    text, _, path = str(error).partition(" - at `$")
+    text = re.sub(
+        "`([^`]+)`",
+        lambda names: " or ".join(_KINDS.get(n, repr(n)) for n in names[1].split(" | ")),
+        text[0].lower() + text[1:],
+    )
+    return path.removesuffix("`"), text
+
+
+def _describe_value(line: bytes, error: msgspec.ValidationError) -> str:
+    """Return a wrong value of an object and what was expected, with the beginning of the value."""
+    path, text = explain_mismatch(error)
+    if not text.startswith("expected"):
+        return f"wrong value: {error}"
     try:
         value = json.loads(line)
-        for name, at in re.findall(r"\.(\w+)|\[(\d+)\]", path[1] if path else ""):
+        for name, at in re.findall(r"\.(\w+)|\[(\d+)\]", path):
             value = value[name] if name else value[int(at)]
         shown = json.dumps(value, ensure_ascii=False)
     except (ValueError, LookupError, TypeError, RecursionError):  # a number of 5,000 digits, say
-        return f"wrong value: {message}"
-    where = path[1].lstrip(".") if path else "the line"
-    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
-    return f"{where} is {shown}; expected {_KINDS[kind[1]]}"
+        return f"wrong value: {error}"
+    shown = shown if len(shown) <= 40 else f"{shown[:40]}..."
+    expected = re.sub(r" or 'null'|, got .*", "", text)
+    return f"{path.lstrip('.') or 'the line'} is {shown}; {expected}"
 
 
 def parse_objects(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None:
