@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from foveal.adapters.text_spans import locate_results
+from foveal.adapters.from_objects import locate_results
 from foveal.errors import InputError, UsageError
 from foveal.files.source import Source
 from foveal.formats.jsonl import documents_needed

@@ -12,6 +12,7 @@ import polars as pl
 from foveal.adapters.object_rows import FRAMEWORKS, DocOf, frame_of, is_row, read_rows
 from foveal.errors import UsageError, some
 from foveal.files.source import Source
+from foveal.formats import read_run
 from foveal.formats.jsonl import build_judgements, merge_rows
 from foveal.formats.locate import TextLocator, TextSpan
 from foveal.formats.ranking import parse_results
@@ -160,6 +161,39 @@ def runs_of(results: Any) -> list[Run | str | Path]:
     return [run_of(items)]
 
 
+def locate_results(
+    run: str | Path | Source,
+    texts: Mapping[str, str] | TextLocator,
+    *,
+    ambiguous: str = "error",
+    missing: str = "error",
+) -> Run:
+    """Read a run of JSON Lines in which results may be given by their `text` alone.
+
+    Parameters
+    ----------
+    run : path or Source
+        Results with offsets keep them; a run of another format is read as it is.
+    texts : mapping of str to str, or TextLocator
+        The text of each document. A locator remembers what it found for the next run.
+    ambiguous, missing : str
+        Texts without exactly one place, as for `foveal.run_of`.
+
+    Examples
+    --------
+    >>> line = '{"topic": "1", "doc": "d", "text": "or not"}'
+    >>> run = locate_results(Source.of_text(line, "a.jsonl"), {"d": "To be, or not to be."})
+    >>> run.start.tolist(), run.end.tolist(), run.notes
+    ([7], [13], ('spans located by their text: 1',))
+    """
+    locator = texts if isinstance(texts, TextLocator) else TextLocator(texts, ambiguous, missing)
+    return read_run(run, texts=locator)
+
+
+align = locate_results
+"""The name that `foveal` exports."""
+
+
 # -- judgements ------------------------------------------------------------------------------------
 
 
@@ -305,8 +339,9 @@ def _place_rows(
         return frame.with_columns(size=pl.lit(None, dtype=pl.Int64)), ()
     quote = pl.when(pl.col("by_text") | start.is_not_null()).then(text)
     context = [name for name in ("prefix", "suffix") if name in frame.columns]
-    columns = ("line", "topic", "kind", "doc", "start", "end", quote, *context)
-    given = frame.select(columns).iter_rows()
+    given = frame.select(
+        "line", "topic", "kind", "doc", "start", "end", quote, *context
+    ).iter_rows()
     spans = (
         (line, f"topic {topic!r}, {kind}: ", TextSpan(doc or None, *place))
         for line, topic, kind, doc, *place in given

@@ -66,8 +66,8 @@ def _read_legalbench_rag(gold: GoldFile) -> None:
     for number, test in gold.read_entries("tests"):
         topic = gold.ask(f"{gold.source.stem}-{number:04d}", test.get("query", str), test)
         for own in test.each("snippets"):
-            doc, place = own.get("file_path", str), own.get("span", tuple[int, int])
-            gold.add(topic, own, TextSpan(doc, *place, own.find("answer", str)))
+            doc, (start, end) = own.get("file_path", str), own.get("span", tuple[int, int])
+            gold.add(topic, own, TextSpan(doc, start, end, own.find("answer", str)))
 
 
 def _read_squad(gold: GoldFile) -> None:
@@ -414,11 +414,11 @@ def _read_inception(gold: GoldFile) -> None:
         units = text.encode("utf-16-le")
         if not 0 <= begin <= end <= len(units) // 2:
             raise own.error(f": [{begin},{end}) is not a span of the text", "span.offset")
-        place = (len(units[: 2 * at].decode("utf-16-le", "ignore")) for at in (begin, end))
+        first, last = (len(units[: 2 * at].decode("utf-16-le", "ignore")) for at in (begin, end))
         features = (own.value.get(name) for name in ("topic", "label", "value"))
         label = str(next(filter(None, features), layer.rpartition(".")[2]))
         gold.add_text(doc, text, own)
-        gold.add(gold.ask(label, label, own, again=True), own, TextSpan(doc, *place))
+        gold.add(gold.ask(label, label, own, again=True), own, TextSpan(doc, first, last))
 
 
 # -- the formats -----------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ def open_judgements(paths: Sequence[str]) -> Judgements | list[str]:
 
 def locate_results(sources: Sequence[Source], texts: SourceTexts) -> list[Run]:
     """Read runs whose results may be given by their text, or by offsets in other units."""
-    from foveal.adapters.text_spans import align
+    from foveal.adapters.from_objects import align
     from foveal.formats.jsonl import documents_needed
     from foveal.formats.locate import TextLocator
 

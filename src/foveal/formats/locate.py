@@ -141,29 +141,18 @@ class Match(NamedTuple):
 class TextSpan:
     """A span as its source gives it: by offsets, by a quote, or by both.
 
-    Parameters
-    ----------
-    doc : str, optional
-        None if only the quote says which document it is.
-    start, end : int, optional
-        A span with a start and no end goes on for the length of its quote; without a quote, to the
-        end of its document.
-    quote, prefix, suffix : str, optional
-        The text of the span, and the text before and after it.
-    within : TextSpan, optional
-        The span that this one refines: offsets count from its start.
-    is_loose : bool
-        The quote may differ from the text in white space and ways to write a character.
+    A span with a start and no end goes on for the length of its quote; without a quote, to the end
+    of its document.
     """
 
-    doc: str | None
+    doc: str | None  # None if only the quote says which document it is
     start: int | None = None
     end: int | None = None
     quote: str | None = None
-    prefix: str | None = None
-    suffix: str | None = None
-    within: TextSpan | None = None
-    is_loose: bool = False
+    prefix: str | None = None  # the text before the quote
+    suffix: str | None = None  # the text after it
+    within: TextSpan | None = None  # the span that this one refines: offsets count from its start
+    is_loose: bool = False  # white space and ways to write a character of the quote do not matter
 
 
 class PlacedSpan(NamedTuple):
@@ -283,21 +272,20 @@ class TextLocator(Mapping[str, str]):
 
     def find_document(self, quotes: Sequence[str]) -> str:
         """Return the only document that holds all these quotes."""
-        texts, held = self.texts, list[list[str]]()
-        if texts is None:
+        if self.texts is None:
             message = f"a quote names no document; {GIVE_TEXTS}"
             raise UnplacedSpanError("span.needs_text", message)
+        held = list[list[str]]()
         for quote in quotes:
-            exact = [doc for doc, whole in texts.items() if quote.strip() and quote in whole]
-            found = exact or [doc for doc in texts if self.find(doc, quote).places]
+            exact = [doc for doc, whole in self.items() if quote.strip() and quote in whole]
+            found = exact or [doc for doc in self if self.find(doc, quote).places]
             # A document may be known by two names.
-            found = [*{id(texts[doc]): doc for doc in reversed(found)}.values()][::-1]
+            held.append([*{id(self[doc]): doc for doc in reversed(found)}.values()][::-1])
             if not found:
-                number = counted(len({id(own) for own in texts.values()}), "document")
+                number = counted(len({id(text) for text in self.values()}), "document")
                 message = f"doc is missing, and the text {shorten_text(quote)} is in none of "
-                message += f"{number}{self._show_closest([*texts], quote)}"
+                message += f"{number}{self._show_closest([*self], quote)}"
                 raise UnplacedSpanError("span.not_found", message)
-            held.append(found)
         common = [doc for doc in held[0] if all(doc in docs for docs in held)]
         if len(common) == 1:
             return common[0]
