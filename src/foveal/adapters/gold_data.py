@@ -23,7 +23,7 @@ from foveal.adapters.object_rows import COLUMNS, OF_JUDGEMENTS
 from foveal.errors import InputError, UsageError, some
 from foveal.files.source import Source, first_lines
 from foveal.formats.locate import MOVED, NEAR, TextLocator, TextSpan
-from foveal.formats.objects import explain_mismatch
+from foveal.formats.objects import describe_mismatch
 from foveal.model import Judgements, Topics
 from foveal.model.run import ALL
 from foveal.model.topics import Topic
@@ -48,8 +48,8 @@ class Entry:
         try:
             return decode(self.value, type=kind)
         except msgspec.ValidationError as error:
-            path, text = explain_mismatch(error)
-            raise self.error(f"{path}: {text}") from None
+            text = describe_mismatch(self.value, error, self.path)
+            raise self.gold.source.error("gold.structure", self.line, text) from None
 
     def get(self, name: str, kind: Any) -> Any:
         """Return a field of an object that must have it."""

@@ -131,7 +131,7 @@ def tabulate_objects(
         except ValueError as error:
             code, text = "json.syntax", f"not valid JSON: {error}"
             if isinstance(error, msgspec.ValidationError):
-                code, text = "json.value", _describe_value(line, error)
+                code, text = "json.value", describe_mismatch(line, error)
             problems += (Problem(code, source.path, number, text),)
     frame = parse_objects(b"\n".join(good.values()), schema)
     if frame is None or len(frame) != len(good):
@@ -151,39 +151,34 @@ _KINDS = {
 }
 
 
-def explain_mismatch(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return the path of a wrong value, and what was expected; msgspec tells both in a text.
+def describe_mismatch(value: Any, error: msgspec.ValidationError, root: str = "") -> str:
+    """Name and show the part of a value that is wrong, and say what was expected there.
+
+    msgspec tells path and type in the text of its error. `value` may be the bytes of JSON, and
+    `root` is its own path.
 
     >>> try:
-    ...     msgspec.json.decode(b'{"span": [1, "a"]}', type=dict[str, list[int]])
+    ...     msgspec.convert({"span": [1, "a"]}, type=TypedDict("Snippet", {"span": list[int]}))
     ... except msgspec.ValidationError as error:
-    ...     print(*explain_mismatch(error))
-    [...][1] expected a whole number, got a text
+    ...     print(describe_mismatch({"span": [1, "a"]}, error, "$"))
+    $.span[1] is "a"; expected a whole number
     """
     text, _, path = str(error).partition(" - at `$")
-    text = re.sub(
-        "`([^`]+)`",
-        lambda names: " or ".join(_KINDS.get(n, repr(n)) for n in names[1].split(" | ")),
-        text[0].lower() + text[1:],
-    )
-    return path.removesuffix("`"), text
-
-
-def _describe_value(line: bytes, error: msgspec.ValidationError) -> str:
-    """Return a wrong value of an object and what was expected, with the beginning of the value."""
-    path, text = explain_mismatch(error)
-    if not text.startswith("expected"):
-        return f"wrong value: {error}"
+    path = path.removesuffix("`")
+    expected = re.match(r"Expected `([^`]+)`([^,]*)", text)
     try:
-        value = json.loads(line)
-        for name, at in re.findall(r"\.(\w+)|\[(\d+)\]", path):
+        value = json.loads(value) if isinstance(value, bytes) else value
+        for name, at in re.findall(r"\.(\w+)|\[(.*?)\]", path):
             value = value[name] if name else value[int(at)]
         shown = json.dumps(value, ensure_ascii=False)
     except (ValueError, LookupError, TypeError, RecursionError):  # a number of 5,000 digits, say
-        return f"wrong value: {error}"
+        expected = None
+    if expected is None:
+        return f"{root}: wrong value: {error}".removeprefix(": ")
+    kinds = " or ".join(_KINDS.get(n, n) for n in expected[1].split(" | ") if n != "null")
     shown = shown if len(shown) <= 40 else f"{shown[:40]}..."
-    expected = re.sub(r" or 'null'|, got .*", "", text)
-    return f"{path.lstrip('.') or 'the line'} is {shown}; {expected}"
+    where = f"{root}{path}".lstrip(".") or "the line"
+    return f"{where} is {shown}; expected {kinds}{expected[2]}"
 
 
 def parse_objects(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None:
