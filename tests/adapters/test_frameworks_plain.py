@@ -214,6 +214,8 @@ def test_topics_without_judgement_are_named() -> None:
         ({"1": [{"doc": "d", "start": 0, "end": 5}, {"doc": "e", "grade": 1}]}, "by its grade"),
         ({"1": [{"doc": "d", "start": 0, "end": 9, "length": 5}]}, "past the document's length 5"),
         ({"1": [{"doc": "d", "start": i, "end": 9, "length": 9 + i} for i in (0, 1)]}, "differs"),
+        ({"1": {"d": {"spans": [], "length": 5, "bep": 9}}}, "bep 9 is past the document's length"),
+        ({"1": {"d": {"spans": [], "length": -5}}}, "length -5 is out of range"),
         ({"1": [{"doc": "d", "start": 0, "end": 9, "sets": "a"}]}, "expected a list of names"),
         ({"1": {"d": {"span": [(0, 5)]}}}, "document 'd' has the field 'span'; expected spans,"),
         ({"1": [("d", 0, 5, float("nan"))]}, "judgements:1: grade nan is not a finite number"),

@@ -189,7 +189,7 @@ def _place_texts(
             problems.append(Problem(error.code, source.path, line, str(error)))
     raise_problems(problems)
     found = pl.DataFrame(records, schema=table.frame.schema).with_columns(row=rows)
-    frame = table.frame.with_row_index("row").update(found, on="row").drop("row")
+    frame = table.frame.with_row_index("row").update(found, on="row").sort("row").drop("row")
     return table._replace(frame=frame), locator.describe(placed)
 
 
@@ -239,6 +239,8 @@ _PAST = "is past the document's length {length}"
 _ROW_RULES = [
     *NAME_RULES,
     RowRule("judgements.spans", _NO_SPANS, "spans is missing; expected [] if none is relevant"),
+]
+_LENGTH_RULES = [
     range_rule("length", "judgements.length"),
     range_rule("bep", "judgements.bep"),
     RowRule("judgements.bep", pl.col("bep") > pl.col("length"), f"bep {{bep}} {_PAST}"),
@@ -335,7 +337,8 @@ def build_judgements(
         RowRule("span.incomplete", _NO_OFFSETS, "a span without start and end"),
         RowRule("judgements.length", past, f"end {{end}} {_PAST}"),
     ]
-    problems = [*problems, *check_rules(source.path, inner.line, spans, rules)]
+    problems = [*problems, *check_rules(source.path, line, frame, _LENGTH_RULES)]
+    problems += check_rules(source.path, inner.line, spans, rules)
     spans = spans.with_columns(pl.col("end") + int(inclusive))
     rows = frame.drop("spans", "elements", strict=False)
     rows = rows.with_columns(pl.col("length", "bep").fill_null(UNKNOWN))

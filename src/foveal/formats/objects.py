@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Annotated, Any, TypedDict
 
 import msgspec
@@ -48,22 +49,14 @@ def loads(line: bytes, decode: Callable[[bytes], Any] = msgspec.json.decode) -> 
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-def parse_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the numbered lines that are JSON objects; the reader reports all others."""
-    for number, line in lines:
-        try:
-            record = loads(line, _decode_object)
-        except ValueError:
-            continue
-        yield number, record
-
-
 # -- the header ------------------------------------------------------------------------------------
 
 
 def header_of(source: Source) -> tuple[dict[str, Any], int]:
     """Return the header object and its line; an empty one on line 0 if the file has none."""
-    for number, header in parse_lines([source.head]):
+    number, line = source.head
+    with suppress(ValueError):
+        header: dict[str, Any] = loads(line, _decode_object)
         if header.get("type") == "header":
             return header, number
     return {}, 0
@@ -243,11 +236,14 @@ def unknown_fields(source: Source, frame: pl.DataFrame, header_line: int) -> dic
     >>> unknown_fields(source, pl.DataFrame({"topic": ["1", "2"]}), 0)
     {'fields not known: note': 2}
     """
-    lines = parse_lines(enumerate(source.data.split(b"\n")[header_line:]))
-    return count_unknown(name for _, own in lines for name in _unknown_names(own, frame.schema))
+    names: Counter[str] = Counter()
+    for line in source.data.split(b"\n")[header_line:]:
+        with suppress(ValueError):  # a blank line or a comment
+            names.update(_unknown_names(loads(line, _decode_object), frame.schema))
+    return count_unknown(names)
 
 
-def count_unknown(names: Iterable[str]) -> dict[str, int]:
+def count_unknown(names: Iterable[str] | Counter[str]) -> dict[str, int]:
     """Count names of fields that are not known, as losses list them."""
     return {UNKNOWN_FIELD + name: count for name, count in Counter(names).items()}
 
