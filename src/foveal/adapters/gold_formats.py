@@ -10,9 +10,9 @@ import csv
 import io
 import re
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -36,20 +36,14 @@ def _read_chunking_evaluation(gold: GoldFile) -> None:
     gold.source.check_utf8()
     table = csv.DictReader(io.StringIO(gold.source.data.decode(), newline=""), strict=True)
     line = 1
-
-    def check(found: Iterable[str]) -> None:
-        missing = [name for name in _CHUNKING if name not in found]
-        if missing:
-            message = f"{missing[0]} is missing; expected the columns {', '.join(_CHUNKING)}"
-            raise gold.source.error("csv.columns", line, message)
-
     try:
-        check(table.fieldnames or ())
-        line = table.line_num + 1
+        line += len(table.fieldnames or ()) > 0
         for number, row in enumerate(table):
-            breaks = sum(own.count("\n") for own in row.values() if isinstance(own, str))
-            line = table.line_num - breaks
-            check([name for name, own in row.items() if own is not None])
+            line = table.line_num - sum((own or "").count("\n") for own in row.values())
+            missing = [name for name in _CHUNKING if row.get(name) is None]
+            if missing:
+                message = f"{missing[0]} is missing; expected the columns {', '.join(_CHUNKING)}"
+                raise gold.source.error("csv.columns", line if missing[0] in row else 1, message)
             references = gold.decode(row["references"].encode(), object, line, "references")
             entry = Entry(gold, {"references": references}, line)
             topic = gold.ask(f"ce{number:03d}", row["question"], entry)
@@ -424,13 +418,6 @@ def _read_inception(gold: GoldFile) -> None:
 # -- the formats -----------------------------------------------------------------------------------
 
 
-class GoldFormat(NamedTuple):
-    """A format of gold data: how it is recognised and read."""
-
-    is_format: Callable[[Source], bool]
-    read: Callable[[GoldFile], None]
-
-
 def _holds(*words: str) -> Callable[[Source], bool]:
     """Return a function that recognises a file by words that it holds."""
     return lambda source: all(word.encode() in source.data for word in words)
@@ -448,24 +435,22 @@ _DOCCANO = (
     r'("labels?"\s*:\s*\[\s*(\]|\[\s*\d+\s*,\s*\d+\s*,\s*")|"entities"\s*:\s*\[\s*(\]|.*"start_offset"))'
 )
 
-GOLD_FORMATS: dict[str, GoldFormat] = {
-    "chunking-evaluation": GoldFormat(_begins(_CHUNKING_HEADER), _read_chunking_evaluation),
-    "legalbench-rag": GoldFormat(_holds('"tests"', '"query"', '"snippets"'), _read_legalbench_rag),
-    "squad": GoldFormat(_holds('"data"', '"paragraphs"', '"answer_start"'), _read_squad),
-    "bioasq": GoldFormat(_holds('"questions"', '"offsetInBeginSection"'), _read_bioasq),
-    "kilt": GoldFormat(_begins(_KILT), _read_kilt),
-    "qasper": GoldFormat(_holds('"full_text"', '"qas"', '"evidence"'), _read_qasper),
-    "trec-genomics": GoldFormat(trec_genomics.is_gold, _read_genomics),
-    "web-annotation": GoldFormat(_holds('"selector"', 'Selector"'), _read_web_annotation),
-    "beir": GoldFormat(_begins(f"^{_BEIR_HEADER}$"), _read_beir),
-    "mtcb": GoldFormat(_begins(r'^\{.*"chunk-must-contain"'), _read_mtcb),
-    "label-studio": GoldFormat(
-        _holds('"annotations"', '"result"', '"from_name"'), _read_label_studio
-    ),
-    "doccano": GoldFormat(_begins(_DOCCANO), _read_doccano),
-    "inception": GoldFormat(_holds('"%FEATURE_STRUCTURES"'), _read_inception),
+GOLD_FORMATS: dict[str, tuple[Callable[[Source], bool], Callable[[GoldFile], None]]] = {
+    "chunking-evaluation": (_begins(_CHUNKING_HEADER), _read_chunking_evaluation),
+    "legalbench-rag": (_holds('"tests"', '"query"', '"snippets"'), _read_legalbench_rag),
+    "squad": (_holds('"data"', '"paragraphs"', '"answer_start"'), _read_squad),
+    "bioasq": (_holds('"questions"', '"offsetInBeginSection"'), _read_bioasq),
+    "kilt": (_begins(_KILT), _read_kilt),
+    "qasper": (_holds('"full_text"', '"qas"', '"evidence"'), _read_qasper),
+    "trec-genomics": (trec_genomics.is_gold, _read_genomics),
+    "web-annotation": (_holds('"selector"', 'Selector"'), _read_web_annotation),
+    "beir": (_begins(f"^{_BEIR_HEADER}$"), _read_beir),
+    "mtcb": (_begins(r'^\{.*"chunk-must-contain"'), _read_mtcb),
+    "label-studio": (_holds('"annotations"', '"result"', '"from_name"'), _read_label_studio),
+    "doccano": (_begins(_DOCCANO), _read_doccano),
+    "inception": (_holds('"%FEATURE_STRUCTURES"'), _read_inception),
 }
-"""Formats of gold data by name."""
+"""Formats of gold data by name: a function that recognises a file, and its reader."""
 _WITH_TEXTS = ("squad", "qasper", "beir", "label-studio", "doccano", "inception")
 """Formats whose documents are in the file or beside it."""
 
@@ -475,7 +460,7 @@ RUN_FORMATS: dict[str, Callable[[Source], Run]] = {"trec-genomics-run": trec_gen
 
 def detect_gold(source: Source) -> str | None:
     """Return the format that the content shows; None unless exactly one is recognised."""
-    fitting = [name for name, own in GOLD_FORMATS.items() if own.is_format(source)]
+    fitting = [name for name, (is_format, _) in GOLD_FORMATS.items() if is_format(source)]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -519,7 +504,7 @@ def read_gold(
     if name is None:
         message = "unrecognised gold data; name the format, one of " + ", ".join(GOLD_FORMATS)
         raise gold.source.error("gold.unknown_format", None, message)
-    GOLD_FORMATS[name].read(gold)
+    GOLD_FORMATS[name][1](gold)
     known = read_texts(texts) if isinstance(texts, (str, Path)) else texts
     if gold.texts:
         known = ChainMap(known or {}, gold.texts)  # type: ignore[arg-type] # nothing is written
@@ -554,7 +539,7 @@ def read_embedded_texts(path: str | Path | Source, name: str) -> dict[str, str]:
         raise UsageError(f"files of the format {name!r} hold no documents; those of {known} do")
     gold = GoldFile(_open(path, name))
     if name != "beir":
-        GOLD_FORMATS[name].read(gold)
+        GOLD_FORMATS[name][1](gold)
         return gold.texts
     corpus = _read_beside(gold, "corpus.jsonl", "title", "text")
     if corpus is None:

@@ -211,7 +211,8 @@ def _list_spans(topic: Any, doc: Any, entry: Any) -> Iterator[dict[str, Any]]:
         raise UsageError(f"{where} has the field {unknown[0]!r}; expected {expected}")
     given = about.pop("spans", ())
     spans = [*given] if _is_list(given) else [given]
-    if not all(isinstance(own, Mapping) or (_is_list(own) and len(own) in (2, 3)) for own in spans):
+    pairs = [own for own in spans if isinstance(own, (tuple, list)) and len(own) in (2, 3)]
+    if len(pairs) + sum(isinstance(own, Mapping) for own in spans) < len(spans):
         raise UsageError(
             f"{where} has {given!r}; expected a list of (start, end) or (start, end, grade)"
         )
@@ -222,8 +223,8 @@ def _list_spans(topic: Any, doc: Any, entry: Any) -> Iterator[dict[str, Any]]:
             "expected one for each"
         )
     for own, names in zip(spans, sets, strict=True):
-        is_pair = not isinstance(own, Mapping)
-        fields = zip(("start", "end", "grade"), own, strict=False) if is_pair else own
+        is_dict = isinstance(own, Mapping)
+        fields = own if is_dict else zip(("start", "end", "grade"), own, strict=False)
         yield about | {"sets": names} | dict(fields) | {"doc": doc}
     if not spans:
         yield about | {"doc": doc}
