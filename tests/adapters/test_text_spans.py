@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import foveal
 from foveal.adapters.from_objects import locate_results
 from foveal.errors import InputError, UsageError
 from foveal.files.source import Source
@@ -133,6 +134,17 @@ def test_results_of_a_json_array_are_located() -> None:
     placed = locate_results(source, TEXTS)
     assert placed.start.tolist() == [TEXT.index("at noon"), TEXT.index("again")]
     assert placed.line.tolist() == [2, 7]
+
+
+def test_readers_locate_texts_too() -> None:
+    assert foveal.read_run(run({"text": "at noon"}), texts=TEXTS).start.tolist() == [
+        TEXT.index("at noon")
+    ]
+    quote = {"doc": "e", "quote": "one", "prefix": "two "}
+    judgements = foveal.judgements_of({"1": [quote]}, texts=TEXTS)
+    assert judgements.passages(0) == [(8, 11)]
+    assert judgements.quotes is not None
+    assert judgements.quotes["prefix"].to_list() == ["two "]
 
 
 def test_the_order_and_the_lines_stay() -> None:
