@@ -248,6 +248,7 @@ def test_judgements_and_topics_of_a_named_or_detected_format(
         assert judgements.quotes is not None
         assert judgements.quotes["quote"].to_list() == ["harbour"]
         assert [own.title for own in foveal.read_topics("topics.jsonl")] == ["Which?"]
+        Path("out.jsonl").unlink()
     for wrong, said in (
         (("--focus",), "--focus is for runs; nda.json holds judge"),
         (("--texts", "none"), "none: no such file"),
@@ -255,16 +256,19 @@ def test_judgements_and_topics_of_a_named_or_detected_format(
         (("--from", "squat"), "unknown form 'squat' (--from)"),
     ):
         done = convert(capsys, *wrong, gold="nda.json")
-        assert done.code == 2
+        assert (done.code, Path("out.jsonl").exists()) == (2, False)
         assert said in done.err
 
 
 def test_sets_and_aspects_survive(capsys: pytest.CaptureFixture[str]) -> None:
-    write_squad({"q": ("harbour", at("harbour")[0])})
+    answers = [{"text": text, "answer_start": at(text)[0]} for text in ("harbour", "noon")]
+    asked = {"id": "q", "question": "Where?", "answers": answers}
+    data = [{"title": "Trip", "paragraphs": [{"context": CONTEXT, "qas": [asked]}]}]
+    Path("gold.json").write_text(json.dumps({"data": data}))
     assert convert(capsys).code == 0
     judgements = foveal.read_judgements("out.jsonl")
     assert judgements.sets is not None
-    assert judgements.sets.to_list() == [["a1"]]
+    assert judgements.sets.to_list() == [["a1"], ["a2"]]
     Path("gold.txt").write_text("7\td1\t5\t3\tp53|atm\n7\td1\t0\t2\tatm\n")
     assert convert(capsys, gold="gold.txt").code == 0
     judgements = foveal.read_judgements("out.jsonl")

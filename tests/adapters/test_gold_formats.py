@@ -493,6 +493,11 @@ def test_judgements_of_beir_alone_can_be_read(beir: Path) -> None:
         read_embedded_texts(beir, "beir")
 
 
+def test_blanks_around_a_score_of_beir_do_not_matter() -> None:
+    judgements, _ = read("beir", SAMPLES["beir"].replace("\t2\n", "\t 2 \r\n"))
+    assert judgements.relevant.tolist() == [True, False, True]
+
+
 def test_every_bad_line_of_beir_is_refused(beir: Path) -> None:
     """Queries and documents are looked for in the files beside the judgements."""
     lines = ["q1\td9\t1", "q9\td1\t1", "q1\td1\tyes", "q2\td1\tnan", "q2\td1", "q2\td2\t0"]

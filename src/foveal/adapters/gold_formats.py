@@ -227,7 +227,8 @@ def _read_beir(gold: GoldFile) -> None:
     fields = pl.Series("line", lines, dtype=pl.String).str.splitn("\t", 3).struct.unnest()
     fields.columns = ["query", "doc", "grade"]
     frame = fields.with_columns(
-        pl.col("grade").cast(pl.Float64, strict=False), line=pl.Series(lines).str.slice(0, 80)
+        pl.col("grade").str.strip_chars().cast(pl.Float64, strict=False),
+        line=pl.Series(lines).str.slice(0, 80),
     )
     is_good = pl.col("grade").is_finite().fill_null(value=False)
     rules = [
