@@ -227,3 +227,66 @@ def test_questions_without_golden_snippets_stay_judged_topics(
     assert math.isnan(results[results.runs[0], "bio_ap", "without"])
     # Other formats have no line for such a topic, and the warning counts it.
     assert 1 in counts(call(capsys, "convert", "again.jsonl", "-", "--to", "trec").err)
+
+
+# -- formats, topics and options ------------------------------------------------------------------
+
+
+def test_judgements_and_topics_of_a_named_or_detected_format(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    snippet = {"file_path": "a.txt", "span": at("harbour"), "answer": "harbour"}
+    Path("nda.json").write_text(json.dumps({"tests": [{"query": "Which?", "snippets": [snippet]}]}))
+    Path("corpus").mkdir()
+    Path("corpus/a.txt").write_text(CONTEXT)
+    options = ("--texts", "corpus", "--write-topics", "topics.jsonl")
+    for named in ((), ("--from", "legalbench-rag")):
+        assert convert(capsys, *options, *named, gold="nda.json").code == 0
+        judgements = foveal.read_judgements("out.jsonl")
+        assert judgements.passages(0) == [at("harbour")]
+        assert judgements.length.tolist() == [len(CONTEXT)]
+        assert judgements.quotes is not None
+        assert judgements.quotes["quote"].to_list() == ["harbour"]
+        assert [own.title for own in foveal.read_topics("topics.jsonl")] == ["Which?"]
+        Path("out.jsonl").unlink()
+    for wrong, said in (
+        (("--focus",), "--focus is for runs; nda.json holds judge"),
+        (("--texts", "none"), "none: no such file"),
+        (("--from", "kilt"), "nda.json:1: $.id is null"),
+        (("--from", "squat"), "unknown form 'squat' (--from)"),
+    ):
+        done = convert(capsys, *wrong, gold="nda.json")
+        assert (done.code, Path("out.jsonl").exists()) == (2, False)
+        assert said in done.err
+
+
+def test_sets_and_aspects_survive(capsys: pytest.CaptureFixture[str]) -> None:
+    answers = [{"text": text, "answer_start": at(text)[0]} for text in ("harbour", "noon")]
+    asked = {"id": "q", "question": "Where?", "answers": answers}
+    data = [{"title": "Trip", "paragraphs": [{"context": CONTEXT, "qas": [asked]}]}]
+    Path("gold.json").write_text(json.dumps({"data": data}))
+    assert convert(capsys).code == 0
+    judgements = foveal.read_judgements("out.jsonl")
+    assert judgements.sets is not None
+    assert judgements.sets.to_list() == [["a1"], ["a2"]]
+    Path("gold.txt").write_text("7\td1\t5\t3\tp53|atm\n7\td1\t0\t2\tatm\n")
+    assert convert(capsys, gold="gold.txt").code == 0
+    judgements = foveal.read_judgements("out.jsonl")
+    assert judgements.aspects is not None
+    assert judgements.aspects.to_list() == [["p53", "atm"], ["atm"]]
+    assert judgements.passages(0) == [(5, 8), (0, 2)]
+
+
+def test_runs_of_trec_genomics(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("genomics.run").write_text("7 d1 1 2.5 5 3 mine\n7 d1 2 1.5 0 9 mine\n")
+    form = ("--from", "trec-genomics-run")
+    assert convert(capsys, *form, gold="genomics.run").code == 0
+    run = foveal.read_run("out.jsonl")
+    assert (run.name, run.start.tolist(), run.end.tolist()) == ("mine", [5, 0], [8, 9])
+    for wrong, said in (
+        (("--texts", "corpus"), "--texts has no use here"),
+        (("--write-topics", "t"), "--write-topics is for the ground truth"),
+    ):
+        done = convert(capsys, *form, *wrong, gold="genomics.run")
+        assert done.code == 2
+        assert said in done.err

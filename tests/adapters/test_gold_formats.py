@@ -493,6 +493,11 @@ def test_judgements_of_beir_alone_can_be_read(beir: Path) -> None:
         read_embedded_texts(beir, "beir")
 
 
+def test_blanks_around_a_score_of_beir_do_not_matter() -> None:
+    judgements, _ = read("beir", SAMPLES["beir"].replace("\t2\n", "\t 2 \r\n"))
+    assert judgements.relevant.tolist() == [True, False, True]
+
+
 def test_every_bad_line_of_beir_is_refused(beir: Path) -> None:
     """Queries and documents are looked for in the files beside the judgements."""
     lines = ["q1\td9\t1", "q9\td1\t1", "q1\td1\tyes", "q2\td1\tnan", "q2\td1", "q2\td2\t0"]
@@ -781,7 +786,7 @@ def test_a_wrong_value_is_described_in_plain_words() -> None:
     with pytest.raises(InputError) as caught:
         read("legalbench-rag", SNIPPET % '["3", 4]')
     assert caught.value.problems[0].text == (
-        "$.tests[0].snippets[0].span[0]: expected a whole number, got a string"
+        '$.tests[0].snippets[0].span[0] is "3"; expected a whole number'
     )
 
 

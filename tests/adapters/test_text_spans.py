@@ -10,9 +10,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from foveal.adapters.text_spans import locate_results
+import foveal
+from foveal.adapters.from_objects import locate_results
 from foveal.errors import InputError, UsageError
 from foveal.files.source import Source
+from foveal.formats.jsonl import documents_needed
 from foveal.formats.locate import (
     ABSENT,
     AMBIGUOUS,
@@ -21,7 +23,6 @@ from foveal.formats.locate import (
     NORMALISED,
     Normalised,
     TextLocator,
-    documents_needed,
 )
 
 TEXT = "The café  closed at noon.\nNobody came;\tthe café\u00a0closed again. 𝄞 ﬁn"
@@ -133,6 +134,17 @@ def test_results_of_a_json_array_are_located() -> None:
     placed = locate_results(source, TEXTS)
     assert placed.start.tolist() == [TEXT.index("at noon"), TEXT.index("again")]
     assert placed.line.tolist() == [2, 7]
+
+
+def test_readers_locate_texts_too() -> None:
+    assert foveal.read_run(run({"text": "at noon"}), texts=TEXTS).start.tolist() == [
+        TEXT.index("at noon")
+    ]
+    quote = {"doc": "e", "quote": "one", "prefix": "two "}
+    judgements = foveal.judgements_of({"1": [quote]}, texts=TEXTS)
+    assert judgements.passages(0) == [(8, 11)]
+    assert judgements.quotes is not None
+    assert judgements.quotes["prefix"].to_list() == ["two "]
 
 
 def test_the_order_and_the_lines_stay() -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from foveal.adapters.object_rows import COLUMNS, FRAMEWORKS, DocOf, frame_of, is_row, read_rows
-from foveal.errors import InputError, Problem, UsageError, some
+from foveal.adapters.object_rows import FRAMEWORKS, DocOf, frame_of, is_row, read_rows
+from foveal.errors import UsageError, some
 from foveal.files.source import Source
-from foveal.formats.locate import PlacedSpan, TextLocator, TextSpan, UnplacedSpanError
+from foveal.formats import read_run
+from foveal.formats.jsonl import build_judgements, merge_rows
+from foveal.formats.locate import TextLocator, TextSpan
 from foveal.formats.ranking import parse_results
 from foveal.formats.rows import (
     NAME_RULES,
@@ -23,12 +24,11 @@ from foveal.formats.rows import (
     check_rules,
     list_offset_rules,
     raise_problems,
-    range_rule,
 )
 from foveal.formats.xpaths import is_root
 from foveal.model import Judgements, Provenance, Run
 
-_OF_SPAN = ("start", "end", "grade", "text", "prefix", "suffix", "sets", "aspects")
+_OF_SPAN = ("start", "end", "grade", "prefix", "suffix", "sets", "aspects")
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -161,6 +161,39 @@ def runs_of(results: Any) -> list[Run | str | Path]:
     return [run_of(items)]
 
 
+def locate_results(
+    run: str | Path | Source,
+    texts: Mapping[str, str] | TextLocator,
+    *,
+    ambiguous: str = "error",
+    missing: str = "error",
+) -> Run:
+    """Read a run of JSON Lines in which results may be given by their `text` alone.
+
+    Parameters
+    ----------
+    run : path or Source
+        Results with offsets keep them; a run of another format is read as it is.
+    texts : mapping of str to str, or TextLocator
+        The text of each document. A locator remembers what it found for the next run.
+    ambiguous, missing : str
+        Texts without exactly one place, as for `foveal.run_of`.
+
+    Examples
+    --------
+    >>> line = '{"topic": "1", "doc": "d", "text": "or not"}'
+    >>> run = locate_results(Source.of_text(line, "a.jsonl"), {"d": "To be, or not to be."})
+    >>> run.start.tolist(), run.end.tolist(), run.notes
+    ([7], [13], ('spans located by their text: 1',))
+    """
+    locator = texts if isinstance(texts, TextLocator) else TextLocator(texts, ambiguous, missing)
+    return read_run(run, texts=locator)
+
+
+align = locate_results
+"""The name that `foveal` exports."""
+
+
 # -- judgements ------------------------------------------------------------------------------------
 
 
@@ -227,7 +260,6 @@ def judgements_or_files(given: Any) -> Judgements | str | Path | Sequence[str | 
     return judgements_of(given)
 
 
-_PAST = "is past the document's length {length}"
 _SPAN_RULES = [
     RowRule(
         "judgements.grade", ~pl.col("grade").is_finite(), "grade {grade} is not a finite number"
@@ -238,17 +270,6 @@ _SPAN_RULES = [
         "relevant by its grade, but without start and end; other spans have them",
     ),
 ]
-_ROW_RULES = [
-    RowRule(
-        "judgements.repeated",
-        pl.col("values") > 1,
-        "topic {topic}, document {doc} has more than one length or best entry point",
-    ),
-    range_rule("length", "judgements.length"),
-    range_rule("bep", "judgements.bep"),
-    RowRule("judgements.length", pl.col("reach") > pl.col("length"), f"end {{reach}} {_PAST}"),
-    RowRule("judgements.bep", pl.col("bep") > pl.col("length"), f"bep {{bep}} {_PAST}"),
-]
 
 
 def group_spans(frame: pl.DataFrame, source: Source, **extra: Any) -> Judgements:
@@ -256,76 +277,24 @@ def group_spans(frame: pl.DataFrame, source: Source, **extra: Any) -> Judgements
 
     If no row has a start, grades above 0 tell which whole documents are relevant.
     """
-    absent = [name for name in ("bep", *_OF_SPAN) if name not in frame.columns]
-    frame = frame.with_columns(pl.lit(None, dtype=COLUMNS[name]).alias(name) for name in absent)
     has_text = bool(frame["start"].count()) or not frame["grade"].count()
     frame = frame.with_columns(
         has_text=has_text, relevant=(pl.col("grade") > 0).fill_null(value=False)
     )
     raise_problems(check_rules(source.path, frame["line"].to_numpy(), frame, _SPAN_RULES))
-    number, values = pl.col("length", "bep").drop_nulls(), pl.col(_OF_SPAN)
-    rows = frame.group_by("topic", "doc", "assessor", maintain_order=True).agg(
-        pl.col("line").first(),
-        pl.col("relevant").any(),
-        number.first(),
-        values.filter(pl.col("start").is_not_null()),
-        values=pl.max_horizontal(number.n_unique()),
-        reach=pl.col("end").max(),
+    whose = ["topic", "doc", "assessor"]
+    span = pl.concat_list(pl.struct(pl.col("text").alias("quote"), *_OF_SPAN))
+    rows = frame.select(
+        *(*whose, "length", "bep", "line"),
+        *(() if has_text else (pl.col("relevant").any().over(whose),)),
+        spans=pl.when(pl.col("start").is_not_null()).then(span),
     )
-    raise_problems(check_rules(source.path, rows["line"].to_numpy(), rows, _ROW_RULES))
-    counts = rows["start"].list.len().cast(pl.Int64).to_numpy()
-    flat = rows.select(_OF_SPAN).filter(pl.Series(counts > 0)).explode(_OF_SPAN)
-    keep = ["topic", "doc", "line", "length", "bep"]
-    keep += ["assessor"] if rows["assessor"].count() else []
-    keep += [] if has_text else ["relevant"]
-    for name in ("sets", "aspects"):
-        if (flat[name].list.len() > 0).any():
-            extra[name] = flat[name]
-    quotes = flat.select(pl.col("text").alias("quote"), "prefix", "suffix")
-    return Judgements.from_rows(
-        rows.select(keep),
-        counts,
-        flat["start"].to_numpy().copy(),
-        flat["end"].to_numpy().copy(),
-        source=source.provenance,
-        grade=flat["grade"].fill_null(1.0).to_numpy().copy() if flat["grade"].count() else None,
-        has_text=has_text,
-        quotes=quotes if any(column.count() for column in quotes) else None,
-        **extra,
-    )
+    rows, problems = merge_rows(rows, source.path)
+    judgements = build_judgements(rows, source, has_text=has_text, problems=problems, **extra)
+    return judgements if frame["grade"].count() else replace(judgements, grade=None)
 
 
 # -- places ----------------------------------------------------------------------------------------
-
-
-def place_spans(
-    spans: Iterable[tuple[int, str, TextSpan]],
-    locator: TextLocator,
-    path: str,
-    dropped: Collection[str] = (),
-) -> list[PlacedSpan | None]:
-    """Return the places of spans, given with their line and their place in it.
-
-    Spans without offsets and quote are judged documents. Spans with a problem of the codes
-    `dropped` are None; all other problems are raised.
-    """
-    placed, problems = list[PlacedSpan | None](), list[Problem]()
-    for line, where, span in spans:
-        found = None
-        try:
-            if span.doc == "":
-                raise UnplacedSpanError("gold.structure", "the document has no name")
-            if span.start is None and span.quote is None:
-                found = PlacedSpan(span.doc, None, None)  # type: ignore[arg-type]
-            else:
-                found = locator.place(span)
-        except UnplacedSpanError as error:
-            if error.code not in dropped:
-                problems.append(Problem(error.code, path, line, f"{where}: {error}"))
-        placed.append(found)
-    if problems:
-        raise InputError(problems)
-    return placed
 
 
 def _place_rows(
@@ -369,14 +338,16 @@ def _place_rows(
     if texts is None:
         return frame.with_columns(size=pl.lit(None, dtype=pl.Int64)), ()
     quote = pl.when(pl.col("by_text") | start.is_not_null()).then(text)
-    given = frame.select("line", "topic", "kind", "doc", "start", "end", quote).iter_rows()
+    context = [name for name in ("prefix", "suffix") if name in frame.columns]
+    given = frame.select(
+        "line", "topic", "kind", "doc", "start", "end", quote, *context
+    ).iter_rows()
     spans = (
-        (line, f"topic {topic!r}, {kind}", TextSpan(doc or None, *place))
+        (line, f"topic {topic!r}, {kind}: ", TextSpan(doc or None, *place))
         for line, topic, kind, doc, *place in given
     )
-    placed: list[Any] = place_spans(spans, locator, path)
-    how = Counter(own.how for own, found in zip(placed, frame["by_text"], strict=True) if found)
+    placed: list[Any] = locator.place_all(spans, path)
     sizes = [(*own[:3], len(texts[own.doc])) for own in placed]
     columns = dict.fromkeys(("doc", "start", "end", "size"), pl.Int64) | {"doc": pl.String}
     frame = frame.with_columns(pl.DataFrame(sizes, schema=columns, orient="row"))
-    return frame, locator.describe(how)
+    return frame, locator.describe(placed)

@@ -7,51 +7,28 @@ JSON is parsed with msgspec: a wrong value is named by its path, such as ``$.tes
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter, UserDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
 from msgspec import Raw
 
-from foveal.adapters.from_objects import group_spans, place_spans
-from foveal.adapters.object_rows import COLUMNS
+from foveal.adapters.from_objects import group_spans
+from foveal.adapters.object_rows import COLUMNS, OF_JUDGEMENTS
 from foveal.errors import InputError, UsageError, some
 from foveal.files.source import Source, first_lines
 from foveal.formats.locate import MOVED, NEAR, TextLocator, TextSpan
+from foveal.formats.objects import describe_mismatch
 from foveal.model import Judgements, Topics
 from foveal.model.run import ALL
 from foveal.model.topics import Topic
 
-T = TypeVar("T")
 Texts = Mapping[str, str]
-# Types as msgspec names them, and their names in messages.
-_KINDS = {
-    "str": "a string",
-    "int": "a whole number",
-    "float": "a number",
-    "array": "a list",
-    "object": "an object",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class GoldSpan(TextSpan):
-    """A span that answers a question; without offsets and quote, a judged document.
-
-    `where` is its place in the file, for messages; `sets` are the alternatives it belongs to.
-    """
-
-    where: str = "$"
-    sets: list[str] | None = None
-    aspects: list[str] | None = None
-    assessor: str | None = None
-    grade: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,108 +43,95 @@ class Entry:
     def error(self, text: str, code: str = "gold.structure") -> InputError:
         return self.gold.source.error(code, self.line, f"{self.path}{text}")
 
-    def convert(self, kind: type[T], decode: Callable[..., T] = msgspec.convert) -> T:
+    def convert(self, kind: Any, decode: Callable[..., Any] = msgspec.convert) -> Any:
         """Return the value if it is of this kind; a part that is not is named by its path."""
         try:
             return decode(self.value, type=kind)
         except msgspec.ValidationError as error:
-            what, _, inner = str(error).partition(" - at `$")  # how msgspec gives the path
-            found = re.sub(
-                "`([^`]+)`",
-                lambda names: " or ".join(_KINDS.get(n, repr(n)) for n in names[1].split(" | ")),
-                what[0].lower() + what[1:],
-            )
-            raise self.error(f"{inner[:-1]}: {found}") from None
+            text = describe_mismatch(self.value, error, self.path)
+            raise self.gold.source.error("gold.structure", self.line, text) from None
 
-    def get(self, name: str, kind: type[T]) -> T | None:
-        """Return a field of an object, None if it is absent or null."""
-        fields = self.value if type(self.value) is dict else self.convert(dict)
-        value = fields.get(name)
-        if value is None or type(value) is kind:
-            return value
+    def get(self, name: str, kind: Any) -> Any:
+        """Return a field of an object that must have it."""
+        value = self.convert(dict).get(name)
         return Entry(self.gold, value, self.line, f"{self.path}.{name}").convert(kind)
 
-    def need(self, name: str, kind: type[T]) -> T:
-        """Return a field of an object that must have it."""
-        value = self.get(name, kind)
-        if value is None:
-            raise self.error(f": object missing required field {name!r}")
-        return value
+    def find(self, name: str, kind: Any) -> Any:
+        """Return a field of an object, None if it is absent or null."""
+        return self.get(name, kind | None)
 
     def name(self, name: str) -> str:
         """Return a field that is a name or number."""
-        return str(self.need(name, str | int))  # type: ignore[arg-type] # a union
+        return str(self.get(name, str | int))
 
     def each(self, name: str, *, optional: bool = False) -> Iterator[Entry]:
         """Yield the items of a list, or the value of a field that is not a list."""
-        value: Any = self.get(name, object) if optional else self.need(name, object)
-        path = f"{self.path}.{name}"
+        value, path = self.get(name, object), f"{self.path}.{name}"
         if isinstance(value, list):
             for i, item in enumerate(value):
                 yield Entry(self.gold, item, self.line, f"{path}[{i}]")
-        elif value is not None:
+        elif value is not None or not optional:
             yield Entry(self.gold, value, self.line, path)
 
 
-@dataclass(slots=True)
-class Question:
-    """A topic with its evidence."""
+class GoldSpan(NamedTuple):
+    """A span of a topic, its path in the file, and further columns of judgements.
 
-    id: str
-    text: str | None
-    line: int
-    spans: list[GoldSpan] = field(default_factory=list)
+    Without offsets and quote it is a judged document.
+    """
 
-    def add(self, where: Entry, *place: Any, **more: Any) -> None:
-        """Add a span; `place` is document, start, end and quote."""
-        self.spans.append(GoldSpan(*place, **more, where=where.path))  # type: ignore[misc]
+    topic: str
+    path: str
+    span: TextSpan
+    columns: dict[str, Any]
 
 
 @dataclass
 class GoldFile:
-    """A file of gold data, and what its reader finds: questions, texts, counts of the unread."""
+    """A file of gold data, and what its reader finds: topics, spans, texts, counts of the unread.
+
+    Topics have a title and a line.
+    """
 
     source: Source
-    questions: dict[str, Question] = field(default_factory=dict)
+    topics: dict[str, tuple[str | None, int]] = field(default_factory=dict)
+    spans: list[GoldSpan] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
     unread: Counter[str] = field(default_factory=Counter)
 
-    def ask(
-        self, name: str | int, text: str | None, where: Entry, *, again: bool = False
-    ) -> Question:
-        """Return a question; it may have been asked before if `again`."""
-        question = self.questions.get(str(name))
+    def ask(self, name: str | int, title: str | None, where: Entry, *, again: bool = False) -> str:
+        """Note a topic, which may have been noted before if `again`, and return its name."""
         if name == ALL:
             message = f": a topic may not be called {ALL!r}: results use it"
             raise where.error(message, "topic.reserved")
-        if question is None:
-            question = self.questions[str(name)] = Question(str(name), text, where.line)
-        elif not again:
-            message = f": topic {name!r} is already given on line {question.line}"
+        if str(name) in self.topics and not again:
+            message = f": topic {name!r} is already given on line {self.topics[str(name)][1]}"
             raise where.error(message, "topics.repeated")
-        return question
+        self.topics.setdefault(str(name), (title, where.line))
+        return str(name)
+
+    def add(self, topic: str, where: Entry, span: TextSpan, **columns: Any) -> None:
+        """Add a span of a topic; `columns` are further ones of judgements, such as ``sets``."""
+        self.spans.append(GoldSpan(topic, where.path, span, columns))
 
     def add_text(self, doc: str, text: str, where: Entry) -> None:
         """Note the text of a document; refuse a second one."""
         if self.texts.setdefault(doc, text) != text:
             raise where.error(f": document {doc!r} has another text above", "document.duplicate")
 
-    def decode(self, data: bytes, kind: type[T], line: int = 1, path: str = "$") -> T:
+    def decode(self, data: bytes, kind: Any, line: int = 1, path: str = "$") -> Any:
         """Return a JSON value; `line` and `path` are its place in the file."""
         try:
-            return Entry(self, data, line, path).convert(kind, msgspec.json.decode)
-        except (msgspec.DecodeError, RecursionError):
             try:
+                return Entry(self, data, line, path).convert(kind, msgspec.json.decode)
+            except msgspec.DecodeError:
                 # NaN is not JSON, but pandas writes it where there is no value.
                 value = json.loads(data, parse_constant=lambda _: None)
                 again = json.dumps(value, ensure_ascii=False).encode()
-                if again == data:
-                    raise ValueError("nested too deeply")
-            except (ValueError, RecursionError) as error:
-                line += getattr(error, "lineno", 1) - 1
-                message = f"not valid JSON: {error}"
-                raise self.source.error("json.syntax", line, message) from None
-        return self.decode(again, kind, line, path)
+                return Entry(self, again, line, path).convert(kind, msgspec.json.decode)
+        except (ValueError, RecursionError) as error:
+            line += getattr(error, "lineno", 1) - 1
+            raise self.source.error("json.syntax", line, f"not valid JSON: {error}") from None
 
     def read_lines(self) -> Iterator[Entry]:
         """Yield the JSON values of a file that has one on each line."""
@@ -182,7 +146,7 @@ class GoldFile:
         path, at, counted, line = "$", 0, 0, 1
         for name in names:
             root = Entry(self, self.decode(data, dict[str, Raw], path=path), 1, path)
-            path, data = f"{path}.{name}", bytes(root.need(name, Raw))
+            path, data = f"{path}.{name}", bytes(root.get(name, Raw))
         entries: Any = self.decode(data, kind, path=path)
         for key, entry in entries.items() if isinstance(entries, dict) else enumerate(entries):
             data = bytes(entry)
@@ -207,58 +171,60 @@ def build_judgements(
             "--repair and --drop-mismatches compare quotes with the documents; give their texts "
             "(--texts)"
         )
-    known = {} if texts is None else texts
-    asked = [(question, span) for question in gold.questions.values() for span in question.spans]
+    # Topics may come back later in the file.
+    order = {name: i for i, name in enumerate(gold.topics)}
+    asked = sorted(gold.spans, key=lambda own: order[own.topic])
+    locator = TextLocator(texts, repair=repair)
     try:
-        placed = place_spans(
-            ((question.line, span.where, span) for question, span in asked),
-            TextLocator(texts, repair=repair),
+        placed = locator.place_all(
+            ((gold.topics[own.topic][1], f"{own.path}: ", own.span) for own in asked),
             gold.source.path,
             ("span.quote", "span.not_found", "span.ambiguous") if drop_mismatches else (),
         )
     except InputError as error:
         wrong = sum(problem.code == "span.quote" for problem in error.problems)
-        compared = sum(None not in (own.start, own.quote) and own.doc in known for _, own in asked)
+        spans = [own.span for own in asked]
+        compared = sum(None not in (own.start, own.quote) and own.doc in locator for own in spans)
         summary = (
             f"{gold.source.path}: quotes that do not match their text: {wrong} of {compared}; "
             f"--repair moves those that occur once within {NEAR} characters, --drop-mismatches "
             "leaves out the others"
         )
         raise InputError(error.problems, summary=summary if wrong else None) from None
-    dropped, held, rows = Counter[str](), set[str](), list[dict[str, Any]]()
-    for (question, span), own in zip(asked, placed, strict=True):
-        if own is None:
-            dropped[question.id] += 1
-            continue
-        held |= set() if own.start is None else {question.id}
-        text, quote = known.get(own.doc), span.quote
-        if quote is not None and span.is_loose and text is not None:
-            quote = text[own.start : own.end]
-        row = {name: getattr(span, name) for name in ("prefix", "suffix", "assessor", "grade")}
-        row |= {"topic": question.id, "line": question.line, "text": quote, "sets": span.sets}
-        row |= {"doc": own.doc, "start": own.start, "end": own.end, "aspects": span.aspects}
-        rows.append(row | {"length": None if text is None else len(text)})
-    # A question that lost all its quotes must not look like one without an answer.
-    kept = [own for own in gold.questions.values() if own.id in held or not dropped[own.id]]
+    pairs = [(own, found) for own, found in zip(asked, placed, strict=True) if found is not None]
+    dropped = Counter(own.topic for own, found in zip(asked, placed, strict=True) if found is None)
+    # A topic that lost all its quotes must not look like one without an answer.
+    held = {own.topic for own, found in pairs if found.start is not None}
     lost = [name for name in dropped if name not in held]
-    rows = [row for row in rows if row["topic"] in held or not dropped[row["topic"]]]
+    rows = list[dict[str, Any]]()
+    for own, found in pairs:
+        if own.topic in lost:
+            continue
+        text, quote = locator.get(found.doc), own.span.quote
+        if quote is not None and own.span.is_loose and text is not None:
+            quote = text[found.start : found.end]
+        row = {"topic": own.topic, "line": gold.topics[own.topic][1], "text": quote}
+        row |= {"doc": found.doc, "start": found.start, "end": found.end}
+        row |= {"prefix": own.span.prefix, "suffix": own.span.suffix, **own.columns}
+        rows.append(row | {"length": None if text is None else len(text)})
     if not rows:
         raise gold.source.error("gold.empty", None, "no question has any evidence")
-    moved = sum(own is not None and own.how == MOVED for own in placed)
+    moved = sum(found.how == MOVED for _, found in pairs)
     notes = {
         f"quotes moved to the only place within {NEAR} characters: {moved}": moved,
         f"quotes left out because they do not match their text: {dropped.total()}": dropped,
         f"questions left out with their quotes: {len(lost)} ({some(lost)})": lost,
     }
+    kept = {name: own for name, own in gold.topics.items() if name not in lost}
     judgements = group_spans(
-        pl.DataFrame(rows, schema={name: COLUMNS[name] for name in rows[0]}),
+        pl.DataFrame(rows, schema={name: COLUMNS[name] for name in (*OF_JUDGEMENTS, "line")}),
         gold.source,
         notes=tuple(note for note, found in notes.items() if found),
         unread=+gold.unread or None,
-        topics_without_documents=[question.id for question in kept],
+        topics_without_documents=kept,
     )
-    topics = [Topic(question.id, title=question.text) for question in kept]
-    lines = [question.line for question in kept]
+    topics = [Topic(name, title=title) for name, (title, _) in kept.items()]
+    lines = [line for _, line in kept.values()]
     return judgements, Topics.of(topics, line=lines, source=gold.source.provenance)
 
 
@@ -300,4 +266,4 @@ def read_texts(path: str | Path) -> Texts:
             raise InputError.at("file.empty_directory", str(path), None, message)
         return found
     lines = GoldFile(Source.open(path)).read_lines()
-    return {own.name("doc"): own.need("text", str) for own in lines}
+    return {own.name("doc"): own.get("text", str) for own in lines}

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
+import polars as pl
 from msgspec import Raw
 
 from foveal.adapters.gold_data import Entry, GoldFile, Texts, build_judgements, read_texts
-from foveal.errors import InputError, Problem, UsageError, some
+from foveal.errors import InputError, UsageError, some
 from foveal.files.source import Source
 from foveal.formats import trec_genomics
 from foveal.formats.locate import TextSpan
+from foveal.formats.rows import RowRule, check_rules, raise_problems
 from foveal.model import Judgements, Run, Topics
 
 # -- benchmarks ------------------------------------------------------------------------------------
@@ -34,26 +36,20 @@ def _read_chunking_evaluation(gold: GoldFile) -> None:
     gold.source.check_utf8()
     table = csv.DictReader(io.StringIO(gold.source.data.decode(), newline=""), strict=True)
     line = 1
-
-    def check(found: Iterable[str]) -> None:
-        missing = [name for name in _CHUNKING if name not in found]
-        if missing:
-            message = f"{missing[0]} is missing; expected the columns {', '.join(_CHUNKING)}"
-            raise gold.source.error("csv.columns", line, message)
-
     try:
-        check(table.fieldnames or ())
-        line = table.line_num + 1
+        line += len(table.fieldnames or ()) > 0
         for number, row in enumerate(table):
-            breaks = sum(own.count("\n") for own in row.values() if isinstance(own, str))
-            line = table.line_num - breaks
-            check([name for name, own in row.items() if own is not None])
+            line = table.line_num - sum((own or "").count("\n") for own in row.values())
+            missing = [name for name in _CHUNKING if row.get(name) is None]
+            if missing:
+                message = f"{missing[0]} is missing; expected the columns {', '.join(_CHUNKING)}"
+                raise gold.source.error("csv.columns", line if missing[0] in row else 1, message)
             references = gold.decode(row["references"].encode(), object, line, "references")
             entry = Entry(gold, {"references": references}, line)
-            question = gold.ask(f"ce{number:03d}", row["question"], entry)
+            topic = gold.ask(f"ce{number:03d}", row["question"], entry)
             for own in entry.each("references"):
-                place = (own.need("start_index", int), own.need("end_index", int))
-                question.add(own, row["corpus_id"], *place, own.get("content", str))
+                place = (own.get("start_index", int), own.get("end_index", int))
+                gold.add(topic, own, TextSpan(row["corpus_id"], *place, own.find("content", str)))
             line = table.line_num + 1
     except csv.Error as error:
         raise gold.source.error("csv.syntax", line, f"not valid CSV: {error}") from None
@@ -62,10 +58,10 @@ def _read_chunking_evaluation(gold: GoldFile) -> None:
 def _read_legalbench_rag(gold: GoldFile) -> None:
     """Topics are ``STEM-0000``, ... in the order of the file; a document is named as its file."""
     for number, test in gold.read_entries("tests"):
-        question = gold.ask(f"{gold.source.stem}-{number:04d}", test.need("query", str), test)
+        topic = gold.ask(f"{gold.source.stem}-{number:04d}", test.get("query", str), test)
         for own in test.each("snippets"):
-            place = own.need("span", tuple[int, int])
-            question.add(own, own.need("file_path", str), *place, own.get("answer", str))
+            doc, (start, end) = own.get("file_path", str), own.get("span", tuple[int, int])
+            gold.add(topic, own, TextSpan(doc, start, end, own.find("answer", str)))
 
 
 def _read_squad(gold: GoldFile) -> None:
@@ -75,20 +71,21 @@ def _read_squad(gold: GoldFile) -> None:
     judged, and nothing in it is relevant.
     """
     for number, article in gold.read_entries("data"):
-        title = article.get("title", str) or number
+        title = article.find("title", str) or number
         for i, paragraph in enumerate(article.each("paragraphs")):
             is_named = paragraph.get("document_id", object) is not None
             doc = paragraph.name("document_id") if is_named else f"{title}/{i}"
-            gold.add_text(doc, paragraph.need("context", str), paragraph)
+            gold.add_text(doc, paragraph.get("context", str), paragraph)
             for asked in paragraph.each("qas"):
-                question = gold.ask(asked.name("id"), asked.need("question", str), asked)
+                topic = gold.ask(asked.name("id"), asked.get("question", str), asked)
                 seen: set[tuple[int, int]] = set()
                 for own in asked.each("answers", optional=True):
-                    start, text = own.need("answer_start", int), own.need("text", str)
+                    start, text = own.get("answer_start", int), own.get("text", str)
                     if (start, len(text)) not in seen:
                         seen.add((start, len(text)))
-                        question.add(own, doc, start, None, text, sets=[f"a{len(seen)}"])
-                question.add(asked, doc)
+                        span = TextSpan(doc, start, None, text)
+                        gold.add(topic, own, span, sets=[f"a{len(seen)}"])
+                gold.add(topic, asked, TextSpan(doc))
 
 
 def _read_bioasq(gold: GoldFile) -> None:
@@ -98,20 +95,20 @@ def _read_bioasq(gold: GoldFile) -> None:
     two spans. A question without snippets is judged, and nothing is relevant to it.
     """
     for _, asked in gold.read_entries("questions"):
-        question = gold.ask(asked.name("id"), asked.need("body", str), asked)
+        topic = gold.ask(asked.name("id"), asked.get("body", str), asked)
         for own in asked.each("snippets", optional=True):
-            article = own.need("document", str).rstrip("/").rpartition("/")[2]
+            article = own.get("document", str).rstrip("/").rpartition("/")[2]
             if not article:
                 raise own.error(".document: the address has no last part to name the article by")
             first, last = (
-                f"{article}/{own.need(name, str)}" for name in ("beginSection", "endSection")
+                f"{article}/{own.get(name, str)}" for name in ("beginSection", "endSection")
             )
-            start, end = own.need("offsetInBeginSection", int), own.need("offsetInEndSection", int)
+            start, end = own.get("offsetInBeginSection", int), own.get("offsetInEndSection", int)
             if first == last:
-                question.add(own, first, start, end, own.get("text", str))
+                gold.add(topic, own, TextSpan(first, start, end, own.find("text", str)))
             else:
-                question.add(own, first, start)
-                question.add(own, last, 0, end)
+                gold.add(topic, own, TextSpan(first, start))
+                gold.add(topic, own, TextSpan(last, 0, end))
 
 
 _MOST_PARAGRAPHS = 10_000  # of one provenance; no page has as many
@@ -125,10 +122,10 @@ def _read_kilt(gold: GoldFile) -> None:
     other evidence.
     """
     for asked in gold.read_lines():
-        question = gold.ask(asked.name("id"), asked.need("input", str), asked)
+        topic = gold.ask(asked.name("id"), asked.get("input", str), asked)
         for i, output in enumerate(asked.each("output", optional=True)):
             for own in output.each("provenance", optional=True):
-                first, last = own.get("start_paragraph_id", int), own.get("end_paragraph_id", int)
+                first, last = own.find("start_paragraph_id", int), own.find("end_paragraph_id", int)
                 if first is None:
                     gold.unread["provenances that name a page only"] += 1
                     continue
@@ -140,11 +137,11 @@ def _read_kilt(gold: GoldFile) -> None:
                     raise own.error(f": it covers paragraphs {first} to {last}, {count}")
                 page, sets = own.name("wikipedia_id"), [f"a{i + 1}"]
                 for number in range(first, last + 1):
-                    start = own.need("start_character", int) if number == first else 0
-                    end = own.need("end_character", int) if number == last else None
-                    question.add(own, f"{page}/{number}", start, end, sets=sets)
-        if not question.spans:
-            del gold.questions[question.id]
+                    start = own.get("start_character", int) if number == first else 0
+                    end = own.get("end_character", int) if number == last else None
+                    gold.add(topic, own, TextSpan(f"{page}/{number}", start, end), sets=sets)
+        if not gold.spans or gold.spans[-1].topic != topic:
+            del gold.topics[topic]
             gold.unread["questions without evidence in a paragraph"] += 1
 
 
@@ -155,9 +152,9 @@ def _read_qasper(gold: GoldFile) -> None:
     Evidence is whole paragraphs, the first with the same words; else it is found by its text.
     """
     for doc, paper in gold.read_entries(kind=dict[str, Raw]):
-        parts = [paper.get("abstract", str)]
+        parts = [paper.find("abstract", str)]
         for section in paper.each("full_text"):
-            parts += [section.get("section_name", str), *section.need("paragraphs", list[str])]
+            parts += [section.find("section_name", str), *section.get("paragraphs", list[str])]
         text = gold.texts[doc] = "\n\n".join(filter(None, parts))
         places: dict[str, tuple[int, int]] = {}
         at = 0
@@ -165,7 +162,7 @@ def _read_qasper(gold: GoldFile) -> None:
             places.setdefault(" ".join(part.split()), (at, at + len(part)))
             at += len(part) + 2
         for asked in paper.each("qas"):
-            question = gold.ask(asked.name("question_id"), asked.need("question", str), asked)
+            topic = gold.ask(asked.name("question_id"), asked.get("question", str), asked)
             found: dict[str, tuple[Entry, list[str]]] = {}
             for i, given in enumerate(asked.each("answers")):
                 for answer in given.each("answer"):
@@ -178,9 +175,9 @@ def _read_qasper(gold: GoldFile) -> None:
             for words, (own, sets) in found.items():
                 start, end = places.get(words, (None, None))
                 quote = own.value if start is None else text[start:end]
-                more = {"sets": [*dict.fromkeys(sets)], "is_loose": True}
-                question.add(own, doc, start, end, quote, **more)
-            question.add(asked, doc)
+                span = TextSpan(doc, start, end, quote, is_loose=True)
+                gold.add(topic, own, span, sets=[*dict.fromkeys(sets)])
+            gold.add(topic, asked, TextSpan(doc))
 
 
 def _read_genomics(gold: GoldFile) -> None:
@@ -189,14 +186,16 @@ def _read_genomics(gold: GoldFile) -> None:
     for line, row in zip(table.line.tolist(), table.frame.iter_rows(), strict=True):
         topic, doc, start, end, aspects = row
         where = Entry(gold, None, line, f"line {line}")
-        gold.ask(topic, None, where, again=True).add(where, doc, start, end, aspects=[*aspects])
+        gold.ask(topic, None, where, again=True)
+        gold.add(topic, where, TextSpan(doc, start, end), aspects=[*aspects])
 
 
 def _read_mtcb(gold: GoldFile) -> None:
     """Topics are ``STEM-0000``, ...; the document of a passage is the only one that holds it."""
     for number, own in enumerate(gold.read_lines()):
-        question = gold.ask(f"{gold.source.stem}-{number:04d}", own.need("question", str), own)
-        question.add(own, None, quote=own.need("chunk-must-contain", str), is_loose=True)
+        topic = gold.ask(f"{gold.source.stem}-{number:04d}", own.get("question", str), own)
+        quote = own.get("chunk-must-contain", str)
+        gold.add(topic, own, TextSpan(None, quote=quote, is_loose=True))
 
 
 _BEIR_HEADER = "query-id\tcorpus-id\tscore"
@@ -209,7 +208,7 @@ def _read_beside(gold: GoldFile, name: str, *fields: str) -> dict[str, str] | No
     if path is None:
         return None
     lines = GoldFile(Source.open(path)).read_lines()
-    return {own.need("_id", str): " ".join(own.get(f, str) or "" for f in fields) for own in lines}
+    return {own.get("_id", str): " ".join(own.find(f, str) or "" for f in fields) for own in lines}
 
 
 def _read_beir(gold: GoldFile) -> None:
@@ -223,37 +222,33 @@ def _read_beir(gold: GoldFile) -> None:
     expected = "expected query-id, corpus-id and score with tabs between"
     if header != _BEIR_HEADER:
         raise gold.source.error("csv.columns", 1, f"{header[:80]!r} found; {expected}")
-    queries, corpus = (
-        _read_beside(gold, "queries.jsonl", "text"),
-        _read_beside(gold, "corpus.jsonl"),
+    queries = _read_beside(gold, "queries.jsonl", "text")
+    corpus = _read_beside(gold, "corpus.jsonl")
+    fields = pl.Series("line", lines, dtype=pl.String).str.splitn("\t", 3).struct.unnest()
+    fields.columns = ["query", "doc", "grade"]
+    frame = fields.with_columns(
+        pl.col("grade").str.strip_chars().cast(pl.Float64, strict=False),
+        line=pl.Series(lines).str.slice(0, 80),
     )
-    judged: set[tuple[str, str]] = set()
-    problems: list[Problem] = []
-    for number, line in enumerate(lines, 2):
-        try:
-            query, doc, score = line.split("\t")
-            grade = float(score)
-        except ValueError:
-            query, doc, grade = "", "", math.nan
-        code, message = "gold.structure", ""
-        if not math.isfinite(grade):
-            code, message = "csv.columns", f"{line[:80]!r} is not a judgement; {expected}"
-        elif (query, doc) in judged:
-            message = f"document {doc!r} is judged more than once for query {query!r}"
-            code = "judgements.repeated"
-        elif queries is not None and query not in queries:
-            message = f"query {query!r} is not in queries.jsonl"
-        elif corpus is not None and doc not in corpus:
-            message = f"document {doc!r} is not in corpus.jsonl"
-        if message:
-            problems.append(Problem(code, gold.source.path, number, message))
-            continue
-        judged.add((query, doc))
+    is_good = pl.col("grade").is_finite().fill_null(value=False)
+    rules = [
+        RowRule("csv.columns", ~is_good, f"{{line}} is not a judgement; {expected}"),
+        RowRule(
+            "judgements.repeated",
+            is_good & ~pl.struct("query", "doc").is_first_distinct(),
+            "document {doc} is judged more than once for query {query}",
+        ),
+    ]
+    for name, known, file in (("query", queries, "queries"), ("doc", corpus, "corpus")):
+        if known is not None:
+            message = f"{name} {{{name}}} is not in {file}.jsonl"
+            is_unknown = is_good & ~pl.col(name).is_in([*known])
+            rules.append(RowRule("gold.structure", is_unknown, message))
+    raise_problems(check_rules(gold.source.path, np.arange(2, len(frame) + 2), frame, rules))
+    for number, (query, doc, grade, _) in enumerate(frame.iter_rows(), 2):
         where = Entry(gold, None, number, f"line {number}")
         text = None if queries is None else queries[query]
-        gold.ask(query, text, where, again=True).add(where, doc, grade=grade)
-    if problems:
-        raise InputError(problems)
+        gold.add(gold.ask(query, text, where, again=True), where, TextSpan(doc), grade=grade)
 
 
 # -- annotation tools ------------------------------------------------------------------------------
@@ -291,32 +286,30 @@ def _read_web_annotation(gold: GoldFile) -> None:
         if isinstance(creator, dict):
             creator = creator.get("name") or creator.get("id")
         assessor = None if creator is None else str(creator)
-        question = gold.ask(topic, topic, annotation, again=True)
+        topic = gold.ask(topic, topic, annotation, again=True)
         for target in annotation.each("target"):
-            place = _resolve_selectors(target.need("source", str), target, "selector")
-            question.add(target, **place, assessor=assessor, is_loose=True)
+            span = _resolve_selectors(target.get("source", str), target, "selector")
+            gold.add(topic, target, span, assessor=assessor)
 
 
 def _resolve_selectors(
     doc: str, entry: Entry, name: str, within: TextSpan | None = None
-) -> dict[str, Any]:
-    """Return the fields of the span that the selectors of one target lead to."""
-    selectors = [*entry.each(name)]
-    found = {own.need("type", str): own for own in reversed(selectors)}
+) -> TextSpan:
+    """Return the span that the selectors of one target lead to."""
+    found = {own.get("type", str): own for own in reversed([*entry.each(name)])}
     position, quote = found.get(_POSITION), found.get(_QUOTE)
-    place: dict[str, Any] = {"doc": doc, "within": within}
     if position is None and quote is None:
         message = f".{name}: no place in {', '.join(found) or 'an empty list'}"
         raise entry.error(f"{message}; expected {_POSITION} or {_QUOTE}")
-    finer = next((own for own in (position, quote) if own and own.get("refinedBy", object)), None)
+    finer = next((own for own in (position, quote) if own and own.find("refinedBy", object)), None)
+    place: dict[str, Any] = {"within": within, "is_loose": True}
     if position is not None:
-        place |= {"start": position.need("start", int), "end": position.need("end", int)}
+        place |= {"start": position.get("start", int), "end": position.get("end", int)}
     if quote is not None and (position is None or finer is None):
-        place |= {"quote": quote.need("exact", str)}
-        place |= {"prefix": quote.get("prefix", str), "suffix": quote.get("suffix", str)}
-    if finer is None:
-        return place
-    return _resolve_selectors(doc, finer, "refinedBy", TextSpan(**place))
+        place |= {"quote": quote.get("exact", str)}
+        place |= {"prefix": quote.find("prefix", str), "suffix": quote.find("suffix", str)}
+    span = TextSpan(doc, **place)
+    return span if finer is None else _resolve_selectors(doc, finer, "refinedBy", span)
 
 
 def _add_record(
@@ -333,14 +326,15 @@ def _add_record(
     gold, topic, query = record.gold, record.value.get("topic"), record.value.get("query")
     if topic is not None:
         title = query if isinstance(query, str) else str(topic)
-        gold.ask(str(topic), title, record, again=True).add(record, doc, assessor=assessor)
+        topic = gold.ask(str(topic), title, record, again=True)
+        gold.add(topic, record, TextSpan(doc), assessor=assessor)
     elif not highlights:
         missing = "documents without highlights, and without a topic that they are judged for"
         gold.unread[missing] += 1
     for where, labels, place in highlights:
-        for name in labels if topic is None else [str(topic)]:
-            question = gold.ask(name, name, record, again=True)
-            question.add(where, doc, *place, assessor=assessor)
+        for name in labels if topic is None else [topic]:
+            gold.ask(name, name, record, again=True)
+            gold.add(name, where, TextSpan(doc, *place), assessor=assessor)
 
 
 def _read_label_studio(gold: GoldFile) -> None:
@@ -350,24 +344,24 @@ def _read_label_studio(gold: GoldFile) -> None:
     that was not cancelled, are counted as not read.
     """
     for _, task in gold.read_entries():
-        data = Entry(gold, task.get("data", dict) or {}, task.line, task.path)
+        data = Entry(gold, task.find("data", dict) or {}, task.line, task.path)
         doc = str(data.value.get("doc") or task.name("id"))
         if isinstance(text := data.value.get("text"), str):
             gold.add_text(doc, text, task)
-        annotations = [a for a in task.each("annotations") if not a.get("was_cancelled", bool)]
+        annotations = [a for a in task.each("annotations") if not a.find("was_cancelled", bool)]
         gold.unread["tasks without annotations"] += not annotations
         for annotation in annotations:
             who, highlights = annotation.get("completed_by", object), []
             who = who.get("email", who.get("id")) if isinstance(who, dict) else who
             for own in annotation.each("result"):
                 value = next(own.each("value", optional=True), own)
-                labels = value.get("labels", list[str]) or value.get("hypertextlabels", list[str])
+                labels = value.find("labels", list[str]) or value.find("hypertextlabels", list[str])
                 if not labels:
                     gold.unread["regions that are not highlights"] += 1
                     continue
                 offsets = next(value.each("globalOffsets", optional=True), value)
                 quote = value.value.get("text")
-                place = (offsets.need("start", int), offsets.need("end", int))
+                place = (offsets.get("start", int), offsets.get("end", int))
                 quote = quote if isinstance(quote, str) else None
                 highlights.append((own, labels, (*place, quote)))
             _add_record(data, doc, highlights, None if who is None else str(who))
@@ -378,15 +372,15 @@ def _read_doccano(gold: GoldFile) -> None:
     for own in gold.read_lines():
         name = "doc" if own.get("doc", object) else "id"
         doc = str(own.line) if own.get(name, object) is None else own.name(name)
-        gold.add_text(doc, own.need("text", str), own)
+        gold.add_text(doc, own.get("text", str), own)
         highlights: list[Any] = []
         for name in ("label", "labels"):
             for one in own.each(name, optional=True):
                 start, end, label = one.convert(tuple[int, int, str])
                 highlights.append((one, [label], (start, end)))
         for one in own.each("entities", optional=True):
-            place = (one.need("start_offset", int), one.need("end_offset", int))
-            highlights.append((one, [one.need("label", str)], place))
+            place = (one.get("start_offset", int), one.get("end_offset", int))
+            highlights.append((one, [one.get("label", str)], place))
         _add_record(own, doc, highlights)
 
 
@@ -401,12 +395,12 @@ def _read_inception(gold: GoldFile) -> None:
     layer. Offsets count UTF-16 units, as in Java.
     """
     entries = [own for _, own in gold.read_entries("%FEATURE_STRUCTURES")]
-    texts = {own.need("%ID", int): own.get("sofaString", str) for own in entries}
+    texts = {own.get("%ID", int): own.find("sofaString", str) for own in entries}
     titles = (own.value.get("documentTitle") for own in entries)
     doc = str(next(filter(None, titles), gold.source.stem))
     for own in entries:
-        layer = own.need("%TYPE", str)
-        begin, end, sofa = (own.get(name, int) for name in ("begin", "end", "@sofa"))
+        layer = own.get("%TYPE", str)
+        begin, end, sofa = (own.find(name, int) for name in ("begin", "end", "@sofa"))
         if not layer.startswith(_LAYERS) or begin is None or end is None:
             continue
         text = texts.get(sofa or 0)
@@ -415,21 +409,14 @@ def _read_inception(gold: GoldFile) -> None:
         units = text.encode("utf-16-le")
         if not 0 <= begin <= end <= len(units) // 2:
             raise own.error(f": [{begin},{end}) is not a span of the text", "span.offset")
-        place = (len(units[: 2 * at].decode("utf-16-le", "ignore")) for at in (begin, end))
+        first, last = (len(units[: 2 * at].decode("utf-16-le", "ignore")) for at in (begin, end))
         features = (own.value.get(name) for name in ("topic", "label", "value"))
         label = str(next(filter(None, features), layer.rpartition(".")[2]))
         gold.add_text(doc, text, own)
-        gold.ask(label, label, own, again=True).add(own, doc, *place)
+        gold.add(gold.ask(label, label, own, again=True), own, TextSpan(doc, first, last))
 
 
 # -- the formats -----------------------------------------------------------------------------------
-
-
-class GoldFormat(NamedTuple):
-    """A format of gold data: how it is recognised and read."""
-
-    is_format: Callable[[Source], bool]
-    read: Callable[[GoldFile], None]
 
 
 def _holds(*words: str) -> Callable[[Source], bool]:
@@ -449,24 +436,22 @@ _DOCCANO = (
     r'("labels?"\s*:\s*\[\s*(\]|\[\s*\d+\s*,\s*\d+\s*,\s*")|"entities"\s*:\s*\[\s*(\]|.*"start_offset"))'
 )
 
-GOLD_FORMATS: dict[str, GoldFormat] = {
-    "chunking-evaluation": GoldFormat(_begins(_CHUNKING_HEADER), _read_chunking_evaluation),
-    "legalbench-rag": GoldFormat(_holds('"tests"', '"query"', '"snippets"'), _read_legalbench_rag),
-    "squad": GoldFormat(_holds('"data"', '"paragraphs"', '"answer_start"'), _read_squad),
-    "bioasq": GoldFormat(_holds('"questions"', '"offsetInBeginSection"'), _read_bioasq),
-    "kilt": GoldFormat(_begins(_KILT), _read_kilt),
-    "qasper": GoldFormat(_holds('"full_text"', '"qas"', '"evidence"'), _read_qasper),
-    "trec-genomics": GoldFormat(trec_genomics.is_gold, _read_genomics),
-    "web-annotation": GoldFormat(_holds('"selector"', 'Selector"'), _read_web_annotation),
-    "beir": GoldFormat(_begins(f"^{_BEIR_HEADER}$"), _read_beir),
-    "mtcb": GoldFormat(_begins(r'^\{.*"chunk-must-contain"'), _read_mtcb),
-    "label-studio": GoldFormat(
-        _holds('"annotations"', '"result"', '"from_name"'), _read_label_studio
-    ),
-    "doccano": GoldFormat(_begins(_DOCCANO), _read_doccano),
-    "inception": GoldFormat(_holds('"%FEATURE_STRUCTURES"'), _read_inception),
+GOLD_FORMATS: dict[str, tuple[Callable[[Source], bool], Callable[[GoldFile], None]]] = {
+    "chunking-evaluation": (_begins(_CHUNKING_HEADER), _read_chunking_evaluation),
+    "legalbench-rag": (_holds('"tests"', '"query"', '"snippets"'), _read_legalbench_rag),
+    "squad": (_holds('"data"', '"paragraphs"', '"answer_start"'), _read_squad),
+    "bioasq": (_holds('"questions"', '"offsetInBeginSection"'), _read_bioasq),
+    "kilt": (_begins(_KILT), _read_kilt),
+    "qasper": (_holds('"full_text"', '"qas"', '"evidence"'), _read_qasper),
+    "trec-genomics": (trec_genomics.is_gold, _read_genomics),
+    "web-annotation": (_holds('"selector"', 'Selector"'), _read_web_annotation),
+    "beir": (_begins(f"^{_BEIR_HEADER}$"), _read_beir),
+    "mtcb": (_begins(r'^\{.*"chunk-must-contain"'), _read_mtcb),
+    "label-studio": (_holds('"annotations"', '"result"', '"from_name"'), _read_label_studio),
+    "doccano": (_begins(_DOCCANO), _read_doccano),
+    "inception": (_holds('"%FEATURE_STRUCTURES"'), _read_inception),
 }
-"""Formats of gold data by name."""
+"""Formats of gold data by name: a function that recognises a file, and its reader."""
 _WITH_TEXTS = ("squad", "qasper", "beir", "label-studio", "doccano", "inception")
 """Formats whose documents are in the file or beside it."""
 
@@ -476,7 +461,7 @@ RUN_FORMATS: dict[str, Callable[[Source], Run]] = {"trec-genomics-run": trec_gen
 
 def detect_gold(source: Source) -> str | None:
     """Return the format that the content shows; None unless exactly one is recognised."""
-    fitting = [name for name, own in GOLD_FORMATS.items() if own.is_format(source)]
+    fitting = [name for name, (is_format, _) in GOLD_FORMATS.items() if is_format(source)]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -520,7 +505,7 @@ def read_gold(
     if name is None:
         message = "unrecognised gold data; name the format, one of " + ", ".join(GOLD_FORMATS)
         raise gold.source.error("gold.unknown_format", None, message)
-    GOLD_FORMATS[name].read(gold)
+    GOLD_FORMATS[name][1](gold)
     known = read_texts(texts) if isinstance(texts, (str, Path)) else texts
     if gold.texts:
         known = ChainMap(known or {}, gold.texts)  # type: ignore[arg-type] # nothing is written
@@ -555,7 +540,7 @@ def read_embedded_texts(path: str | Path | Source, name: str) -> dict[str, str]:
         raise UsageError(f"files of the format {name!r} hold no documents; those of {known} do")
     gold = GoldFile(_open(path, name))
     if name != "beir":
-        GOLD_FORMATS[name].read(gold)
+        GOLD_FORMATS[name][1](gold)
         return gold.texts
     corpus = _read_beside(gold, "corpus.jsonl", "title", "text")
     if corpus is None:

@@ -50,8 +50,11 @@ USUAL = {name: (name,) for name in COLUMNS} | _split_names(
 """Our names of columns, and the names that others give them; the first that is there counts."""
 
 
-_OF_RUN = ("doc", "start", "end", "score", "rank", "xpath", "text", "tokens")
-_OF_JUDGEMENTS = ("doc", "start", "end", "grade", "text", "assessor", "length", "bep", "sets")
+_OF_RUN = (*("topic", "doc", "start", "end", "score"), "rank", "xpath", "text", "tokens")
+OF_JUDGEMENTS = (
+    *("topic", "doc", "start", "end", "grade"),
+    *("text", "prefix", "suffix", "assessor", "length", "bep", "sets", "aspects"),
+)
 # Fields that the entry of a document may have.
 _OF_DOCUMENT = ("spans", "length", "bep", "sets", "assessor", *USUAL["grade"])
 
@@ -108,8 +111,14 @@ FRAMEWORKS = {
 # -- rows ------------------------------------------------------------------------------------------
 
 
+class _MisfitError(Exception):
+    """An object that is not a result, or a value of a wrong type."""
+
+
 def read_rows(objects: Any, name: str, doc: DocOf = None, *, is_run: bool) -> pl.DataFrame:
     """Return the rows of a frame, of lists for each topic, or of objects that name their topic.
+
+    A column ``kind`` names the kind of each object, ``line`` is its number.
 
     >>> frame = pl.DataFrame({"qid": [7], "docno": ["d1"], "score": [9.5]})
     >>> for objects in (frame, {7: [{"doc": "d1", "score": 9.5}]}, [{"qid": 7, "docno": "d1"}]):
@@ -118,27 +127,60 @@ def read_rows(objects: Any, name: str, doc: DocOf = None, *, is_run: bool) -> pl
     [('7', 'd1', 9.5, 'dict')]
     [('7', 'd1', None, 'dict')]
     """
-    frame, columns = frame_of(objects), _OF_RUN if is_run else _OF_JUDGEMENTS
+    columns, frame = _OF_RUN if is_run else OF_JUDGEMENTS, frame_of(objects)
+    found, kinds, problems = list[dict[str, Any]](), list[str](), list[Problem]()
+    table: dict[str, Any]
     if frame is not None:
-        return _read_frame(frame, columns, name, doc)
-    if isinstance(objects, Mapping):
-        pairs = _flatten_topics(objects, is_run=is_run)
-        return _read_objects(pairs, columns, name, doc)
-    is_list = isinstance(objects, Iterable) and not isinstance(objects, (str, bytes))
-    rows = [*objects] if is_list else []
-    if not is_list or not all(is_row(row) for row in rows):
-        item = "result" if is_run else "span"
-        found = f"{item}s without topics" if is_list else type(objects).__name__
-        what = "a run (foveal.read_run reads files)" if is_run else "judgements"
-        raise UsageError(
-            f"{found} cannot be {what}; expected {{topic: [{item}, ...]}}, a data frame, or rows "
-            "that name their topic: dicts with a field topic, tuples (topic, doc, start, end)"
-        )
-    return _read_objects(((None, row) for row in rows), columns, name, doc)
+        table, kinds = _pick_columns(frame, columns, doc), ["row"] * len(frame)
+    else:
+        for number, (topic, item) in enumerate(_list_objects(objects, is_run=is_run), 1):
+            kind, fields = "dict", {"topic": topic}
+            try:
+                kind, fields = _read_object(item, topic, columns, doc)
+            except _MisfitError as error:
+                text = f"{_name_topic(topic)}{error}"
+                problems.append(Problem("object.type", name, number, text))
+            kinds.append(kind)
+            found.append(fields)
+        table = {column: [own.get(column) for own in found] for column in columns}
+    series = []
+    for column, given in table.items():
+        own = _cast_column(column, given)
+        if own is None:
+            values = [*given]
+            for i, value in enumerate(values):
+                try:
+                    values[i] = _convert(column, value)
+                except _MisfitError as error:
+                    values[i] = None
+                    text = f"{_name_topic(table['topic'][i])}{error}"
+                    problems.append(Problem("object.value", name, i + 1, text))
+            own = pl.Series(column, values, dtype=COLUMNS[column])
+        series.append(own)
+    raise_problems(problems)
+    line = pl.Series("line", np.arange(1, len(kinds) + 1, dtype=np.int64))
+    return pl.DataFrame([*series, pl.Series("kind", kinds, dtype=pl.String), line])
 
 
-def _flatten_topics(objects: Mapping[Any, Any], *, is_run: bool) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs of topic and object; spans of a topic may be in a list for each document."""
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+
+
+def _list_objects(objects: Any, *, is_run: bool) -> Iterator[tuple[Any, Any]]:
+    """Yield pairs of topic and object; a topic of None is named by the object itself."""
+    if not isinstance(objects, Mapping):
+        rows = [*objects] if _is_list(objects) else [None]
+        if not all(is_row(row) for row in rows):
+            item = "result" if is_run else "span"
+            found = f"{item}s without topics" if _is_list(objects) else type(objects).__name__
+            what = "a run (foveal.read_run reads files)" if is_run else "judgements"
+            raise UsageError(
+                f"{found} cannot be {what}; expected {{topic: [{item}, ...]}}, a data frame, or "
+                "rows that name their topic: dicts with a field topic, tuples (topic, doc, start, "
+                "end)"
+            )
+        yield from ((None, row) for row in rows)
+        return
     known: dict[str, Any] = {}
     for topic, own in objects.items():
         # 7 and "7" are one topic here as they are in a file; which list is first is unknown.
@@ -149,10 +191,9 @@ def _flatten_topics(objects: Mapping[Any, Any], *, is_run: bool) -> Iterator[tup
             )
         if isinstance(own, Mapping) and not is_run:
             for doc, entry in own.items():
-                yield from ((topic, span) for span in _flatten_document(topic, doc, entry))
+                yield from ((topic, span) for span in _list_spans(topic, doc, entry))
             continue
-        is_list = isinstance(own, Iterable) and not isinstance(own, (str, bytes, Mapping))
-        if not is_list or _find_kind(own) is not None:
+        if not _is_list(own) or _find_kind(own) is not None:
             raise UsageError(
                 f"{topic!r} has {_describe(own)}; expected a list for each topic. Several runs are "
                 "a list of foveal.run_of(results, name=...)"
@@ -160,7 +201,7 @@ def _flatten_topics(objects: Mapping[Any, Any], *, is_run: bool) -> Iterator[tup
         yield from ((topic, item) for item in own)
 
 
-def _flatten_document(topic: Any, doc: Any, entry: Any) -> Iterator[dict[str, Any]]:
+def _list_spans(topic: Any, doc: Any, entry: Any) -> Iterator[dict[str, Any]]:
     """Yield the spans of a document; one without any is judged, and nothing in it is relevant."""
     where = f"topic {topic!r}, document {doc!r}"
     about = dict(entry) if isinstance(entry, Mapping) else {"spans": entry}
@@ -169,10 +210,9 @@ def _flatten_document(topic: Any, doc: Any, entry: Any) -> Iterator[dict[str, An
         expected = ", ".join(_OF_DOCUMENT)
         raise UsageError(f"{where} has the field {unknown[0]!r}; expected {expected}")
     given = about.pop("spans", ())
-    is_list = isinstance(given, Iterable) and not isinstance(given, str)
-    spans = [*given] if is_list else [given]
-    pairs = [isinstance(own, (tuple, list)) and len(own) in (2, 3) for own in spans]
-    if not all(pair or isinstance(own, Mapping) for pair, own in zip(pairs, spans, strict=True)):
+    spans = [*given] if _is_list(given) else [given]
+    pairs = [own for own in spans if isinstance(own, (tuple, list)) and len(own) in (2, 3)]
+    if len(pairs) + sum(isinstance(own, Mapping) for own in spans) < len(spans):
         raise UsageError(
             f"{where} has {given!r}; expected a list of (start, end) or (start, end, grade)"
         )
@@ -182,18 +222,15 @@ def _flatten_document(topic: Any, doc: Any, entry: Any) -> Iterator[dict[str, An
             f"{where}: {counted(len(sets), 'list')} of sets for {counted(len(spans), 'span')}; "
             "expected one for each"
         )
-    for span, own_sets, is_pair in zip(spans, sets, pairs, strict=True):
-        fields = zip(("start", "end", "grade"), span, strict=False) if is_pair else span
-        yield about | {"sets": own_sets} | dict(fields) | {"doc": doc}
+    for own, names in zip(spans, sets, strict=True):
+        is_dict = isinstance(own, Mapping)
+        fields = own if is_dict else zip(("start", "end", "grade"), own, strict=False)
+        yield about | {"sets": names} | dict(fields) | {"doc": doc}
     if not spans:
         yield about | {"doc": doc}
 
 
 # -- objects ---------------------------------------------------------------------------------------
-
-
-class _MisfitError(Exception):
-    """An object that is not a result, or a value of a wrong type."""
 
 
 def _find_kind(item: Any) -> str | None:
@@ -218,31 +255,13 @@ def is_row(item: Any) -> bool:
     return isinstance(next(iter(topics), None), (str, int, np.integer))
 
 
-def _read_objects(
-    items: Iterable[tuple[Any, Any]], columns: tuple[str, ...], name: str, doc: DocOf
-) -> pl.DataFrame:
-    """Return rows of pairs of topic and object; the object itself names a topic of None.
-
-    The fourth of the `columns` is the fourth of a tuple.
-    """
-    found, kinds, problems = list[dict[str, Any]](), list[str](), list[Problem]()
-    for number, (topic, item) in enumerate(items, 1):
-        try:
-            kind, fields = _read_object(item, topic, columns, doc)
-        except _MisfitError as error:
-            kind, fields = "dict", {"topic": topic}
-            text = f"{_name_topic(topic)}{error}"
-            problems.append(Problem("object.type", name, number, text))
-        kinds.append(kind)
-        found.append(fields)
-    table = {column: [own.get(column) for own in found] for column in ("topic", *columns)}
-    return _tabulate(table, kinds, name, problems)
-
-
 def _read_object(
     item: Any, topic: Any, columns: tuple[str, ...], doc: DocOf
 ) -> tuple[str, dict[str, Any]]:
-    """Return the kind of an object and its columns; pairs of an object and its score are opened."""
+    """Return the kind of an object and its columns; pairs of an object and its score are opened.
+
+    The fifth of the `columns` is the fourth of a tuple.
+    """
     given: dict[str, Any] = {} if topic is None else {"topic": topic}
     if isinstance(item, tuple) and not hasattr(item, "_fields"):
         if topic is None and len(item) in (4, 5):
@@ -251,9 +270,9 @@ def _read_object(
         if len(item) in (2, 3) and isinstance(item[0], str) and not _is_number(item[1]):
             given["doc"], item, doc = item[0], item[1] if len(item) == 2 else item[1:], None
         elif len(item) in (3, 4):
-            return "tuple", given | dict(zip(columns[:4], item, strict=False))
+            return "tuple", given | dict(zip(columns[1:5], item, strict=False))
         if isinstance(item, tuple) and len(item) == 2 and _is_number(item[1]):
-            item, given[columns[3]] = item
+            item, given[columns[4]] = item
     if _find_kind(item) is None and hasattr(item, "node") and hasattr(item, "score"):
         given, item = {"score": item.score} | given, item.node  # LlamaIndex's NodeWithScore
     kind = _find_kind(item)
@@ -268,7 +287,7 @@ def _read_object(
     fields = FRAMEWORKS[kind].fields
     for part in (item, metadata) if metadata else (item,):  # fields of the object itself come first
         get = _getter(part)
-        for column in ("topic", *columns):
+        for column in columns:
             for name in fields.get(column, ()) if given.get(column) is None else ():
                 value = get(name)
                 if value is not None:
@@ -334,14 +353,14 @@ def frame_of(table: Any) -> pl.DataFrame | None:
     return pl.DataFrame(columns)
 
 
-def _read_frame(
-    frame: pl.DataFrame, columns: tuple[str, ...], name: str, doc: DocOf
-) -> pl.DataFrame:
+def _pick_columns(
+    frame: pl.DataFrame, columns: tuple[str, ...], doc: DocOf
+) -> dict[str, pl.Series]:
     """Return the `columns` of a frame under our names, null where it has none."""
     if callable(doc):
         raise UsageError("doc is a function; for a frame it is the name of a column")
     table: dict[str, pl.Series] = {}
-    for column in ("topic", *columns):
+    for column in columns:
         names = (doc,) if column == "doc" and doc is not None else USUAL[column]
         found = next((own for own in names if own in frame.columns), None)
         if found is None and column in ("topic", "doc"):
@@ -350,49 +369,25 @@ def _read_frame(
                 f"{' or '.join(names[:5])}"
             )
         table[column] = pl.Series([None] * len(frame)) if found is None else frame[found]
-    return _tabulate(table, ["row"] * len(frame), name, [])
+    return table
 
 
-# -- columns ---------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
-def _tabulate(
-    table: Mapping[str, list[Any] | pl.Series], kinds: list[str], name: str, problems: list[Problem]
-) -> pl.DataFrame:
-    """Return columns in our types, with the kind of each row; refuse values that do not fit."""
-    columns: list[pl.Series] = []
-    for column, given in table.items():
-        series = _cast_plain(column, given)
-        if series is None:
-            values = [*given]
-            for i, value in enumerate(values):
-                try:
-                    values[i] = _convert(column, value)
-                except _MisfitError as error:
-                    values[i] = None
-                    text = f"{_name_topic(table['topic'][i])}{error}"
-                    problems.append(Problem("object.value", name, i + 1, text))
-            series = pl.Series(column, values, dtype=COLUMNS[column])
-        columns.append(series)
-    raise_problems(problems)
-    line = pl.Series("line", np.arange(1, len(kinds) + 1, dtype=np.int64))
-    return pl.DataFrame([*columns, pl.Series("kind", kinds, dtype=pl.String), line])
-
-
-def _cast_plain(column: str, given: list[Any] | pl.Series) -> pl.Series | None:
-    """Return a column of values that are all of one fitting type; None if they are not."""
+def _cast_column(column: str, given: list[Any] | pl.Series) -> pl.Series | None:
+    """Return a column whose values all have a fitting type; None if they have not."""
+    kind = COLUMNS[column]
     with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        if isinstance(given, list) and any(isinstance(v, int) and abs(v) >> 63 for v in given):
-            return None  # Polars would print that it cannot show such a number
-        series, kind = pl.Series(column, given), COLUMNS[column]
-        own = series.dtype
-        fits = {
-            pl.String: own in (pl.Categorical, pl.Enum) or (own.is_integer() and column != "text"),
-            pl.Int64: own.is_signed_integer(),
-            pl.Float64: own.is_numeric(),
-        }
-        if own in (kind, pl.Null) or fits.get(kind):
-            return series.cast(kind)
+        if isinstance(given, pl.Series):
+            own = given.dtype
+            is_name = own in (pl.Categorical, pl.Enum) and kind == pl.String
+            is_number = own.is_integer() and column != "text" and kind != pl.List
+            is_float = own.is_float() and kind == pl.Float64
+            if own in (kind, pl.Null) or is_name or is_number or is_float:
+                return given.cast(kind).alias(column)
+        elif kind != pl.List and bool not in map(type, given):
+            return pl.Series(column, given, dtype=kind)
     return None
 
 

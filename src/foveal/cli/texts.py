@@ -98,8 +98,9 @@ def open_judgements(paths: Sequence[str]) -> Judgements | list[str]:
 
 def locate_results(sources: Sequence[Source], texts: SourceTexts) -> list[Run]:
     """Read runs whose results may be given by their text, or by offsets in other units."""
-    from foveal.adapters.text_spans import align
-    from foveal.formats.locate import TextLocator, documents_needed
+    from foveal.adapters.from_objects import align
+    from foveal.formats.jsonl import documents_needed
+    from foveal.formats.locate import TextLocator
 
     docs = frozenset[str]().union(*(documents_needed(source, "text")[0] for source in sources))
     locator = TextLocator(_read(texts, docs) if docs else {})
@@ -115,7 +116,7 @@ def locate_judgements(
         return None
     from foveal.files.source import Source, list_files
     from foveal.formats import read_judgements
-    from foveal.formats.locate import documents_needed
+    from foveal.formats.jsonl import documents_needed
 
     sources = [
         file if isinstance(file, Source) else Source.open(file, thorough=thorough)

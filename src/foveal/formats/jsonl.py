@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, Tally
+from foveal.errors import InputError, Problem, Tally
 from foveal.files.source import Source
 from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, parse_with
 from foveal.formats.graded_elements import (
@@ -22,6 +22,7 @@ from foveal.formats.graded_elements import (
     mark_relevant,
 )
 from foveal.formats.objects import (
+    count_units,
     header_of,
     header_problems,
     loads,
@@ -43,7 +44,6 @@ from foveal.formats.rows import (
     range_rule,
 )
 from foveal.model import UNKNOWN, Judgements, Run
-from foveal.spans import Ints
 
 # -- runs ------------------------------------------------------------------------------------------
 
@@ -59,6 +59,9 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
     table = table._replace(problems=(*wrong.values(), *table.problems))
     again = RowRule("json.header", pl.col("type") == "header", "a second header; expected one run")
     table = table.without(check_rules(source.path, table.line, table.frame, [again]))
+    given_texts, located = table.frame["text"].count(), tuple[str, ...]()
+    if given_texts and texts is not None:
+        table, located = _place_texts(table, "text", source, texts, declared)
     parsed = parse_results(
         table,
         source,
@@ -82,9 +85,10 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
         notes += (note,) if note or source.lines is not None else ()
     if source.thorough and not parsed.problems:
         unread = unknown_fields(source, table.frame, header_line)
-    if table.frame["text"].count():
-        unread["texts of results"] = table.frame["text"].count()
-    return parsed._replace(content=replace(run, notes=notes, unread=unread or None))
+    if given_texts:
+        unread["texts of results"] = given_texts
+    run = replace(run, notes=(*notes, *located), unread=unread or None)
+    return parsed._replace(content=run)
 
 
 def _read_line(source: Source, line: int) -> dict[str, Any]:
@@ -120,6 +124,94 @@ def _write_objects(records: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
+# -- spans given by their text ---------------------------------------------------------------------
+
+
+def _mark_bare(frame: pl.DataFrame, key: str) -> pl.Series:
+    """Mark results (`key` is ``text``) or judgements (``quote``) with a text that has no place."""
+    places = pl.all_horizontal(pl.col("start", "end", "xpath", "bep").is_null())
+    bare = pl.col("text").is_not_null() & places
+    if key == "quote":
+        field = pl.element().struct.field
+        own = field("quote").is_not_null() & field("start").is_null() & field("end").is_null()
+        bare = pl.col("spans").list.eval(own).list.any()
+    return frame.select(bare.fill_null(value=False)).to_series()
+
+
+def _nest_quotes(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """Return judgements in which a line that is one quote has a list of one span; mark such lines.
+
+    The fields of that span are columns of `frame`.
+    """
+    is_single = frame.select(_NO_SPANS & pl.col("quote").is_not_null()).to_series()
+    spans = pl.when(is_single).then(pl.concat_list(pl.struct(*_SPAN))).otherwise("spans")
+    return frame.with_columns(spans=spans).select(*_JUDGEMENT), is_single
+
+
+def _place_texts(
+    table: RowTable,
+    key: str,
+    source: Source,
+    texts: Mapping[str, str] | None,
+    header: Mapping[str, Any],
+) -> tuple[RowTable, tuple[str, ...]]:
+    """Return results (`key` is ``text``) or judgements (``quote``) with offsets; and notes.
+
+    Offsets count in the unit that the header declares.
+    """
+    rows = _mark_bare(table.frame, key).arg_true()
+    if not len(rows):
+        return table, ()
+    from foveal.formats.locate import PlacedSpan, TextLocator, TextSpan, UnplacedSpanError
+
+    locator = texts if isinstance(texts, TextLocator) else TextLocator(texts)
+    unit, inclusive = header.get("unit", "codepoint"), header.get("end") == "inclusive"
+    records, placed, problems = table.frame[rows].to_dicts(), list[PlacedSpan](), list[Problem]()
+    for line, record in zip(table.line[rows.to_numpy()].tolist(), records, strict=True):
+        spans = [record] if key == "text" else record["spans"]
+        spans = [own for own in spans if own and own["start"] is None and own[key] is not None]
+        try:
+            if key == "quote" and not record["doc"]:
+                record["doc"] = locator.find_document([span[key] for span in spans])
+            for span in spans if record["doc"] is not None else ():
+                context = span.get("prefix"), span.get("suffix")
+                own = locator.place(TextSpan(record["doc"], None, None, span[key], *context))
+                placed.append(own)
+                if own.start == own.end:
+                    span["bep"] = 0  # a point, which holds nothing
+                    continue
+                units = count_units(locator[own.doc], unit)
+                start, end, length = units[[own.start or 0, own.end or 0, -1]].tolist()
+                span |= {"start": start, "end": end - inclusive}
+                if key == "quote" and record["length"] is None:
+                    record["length"] = length
+        except UnplacedSpanError as error:
+            problems.append(Problem(error.code, source.path, line, str(error)))
+    raise_problems(problems)
+    found = pl.DataFrame(records, schema=table.frame.schema).with_columns(row=rows)
+    frame = table.frame.with_row_index("row").update(found, on="row").sort("row").drop("row")
+    return table._replace(frame=frame), locator.describe(placed)
+
+
+def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
+    """Return the documents whose texts a file needs, and True if it needs all documents.
+
+    These are the documents of spans given by their text (`key` is ``text`` in runs, ``quote`` in
+    judgements), or all that are named if the header declares offsets in bytes or UTF-16 units. A
+    quote without ``doc`` may be in any document.
+    """
+    source = source.in_lines()
+    if not source.head[1].startswith(b"{"):
+        return frozenset(), False
+    header, header_line = header_of(source)
+    schema = _RUN if key == "text" else {**_SPAN, **_JUDGEMENT}
+    frame = tabulate_objects(source, schema, header_line).frame
+    doc = frame["doc"]
+    if header.get("unit", "codepoint") == "codepoint":
+        doc = doc.filter(_mark_bare(frame if key == "text" else _nest_quotes(frame)[0], key))
+    return frozenset(doc.drop_nulls()), key == "quote" and "" in doc.fill_null("")
+
+
 # -- judgements ------------------------------------------------------------------------------------
 
 # Names in the header and ours for them; ``version`` there is that of the format.
@@ -147,6 +239,8 @@ _PAST = "is past the document's length {length}"
 _ROW_RULES = [
     *NAME_RULES,
     RowRule("judgements.spans", _NO_SPANS, "spans is missing; expected [] if none is relevant"),
+]
+_LENGTH_RULES = [
     range_rule("length", "judgements.length"),
     range_rule("bep", "judgements.bep"),
     RowRule("judgements.bep", pl.col("bep") > pl.col("length"), f"bep {{bep}} {_PAST}"),
@@ -157,22 +251,83 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     """Read judgements with spans, best entry points, assessors and elements."""
     allowed = {"format": JSON_FORMATS["judgements"], "scale": GRADES, "whitespace": _WHITESPACE}
     header, header_line = read_header(source, **allowed)
-    unit, inclusive = header.get("unit", "codepoint"), header.get("end") == "inclusive"
     known = {ours: header[name] for name, ours in _KEPT.items() if name in header}
     known |= {"scale": str(known["scale"])} if "scale" in known else {}
     known |= {"whitespace": _WHITESPACE[known["whitespace"]]} if "whitespace" in known else {}
-    notes = tuple[str, ...]()
-    if b'"quote"' in source.data:
-        from foveal.formats.locate import TextLocator, locate_lines
-
-        source, notes = locate_lines(source, "quote", TextLocator(texts))
+    has_quotes = b'"quote"' in source.data
     strict = any(f'"{name}"'.encode() in source.data for name in _LABELS)
-    table = tabulate_objects(source, _JUDGEMENT, header_line, strict=strict)
+    # A line may be one quote, with the fields of a span.
+    schema = {**_SPAN, **_JUDGEMENT} if has_quotes else _JUDGEMENT
+    table = tabulate_objects(source, schema, header_line, strict=strict)
+    unread = dict[str, int]()
+    if source.thorough and not table.problems:
+        unread = unknown_fields(source, table.frame, header_line)
     bare = _mark_bare_topics(source, table)
-    frame, line = table.frame.filter(~bare), table.line[~bare]
-    problems = [*table.problems, *check_rules(source.path, line, frame, _ROW_RULES)]
-    frame, line = _split_assessors(frame, line)
-    number = pl.int_range(pl.len(), dtype=pl.Int64)
+    topics, has_text = table.frame["topic"].filter(bare), table.frame["spans"].count() > 0
+    table = RowTable(table.frame.filter(~bare), table.line[~bare], table.problems)
+    is_single, notes = pl.Series([False]), tuple[str, ...]()
+    if has_quotes:
+        frame, is_single = _nest_quotes(table.frame)
+        table, notes = _place_texts(table._replace(frame=frame), "quote", source, texts, header)
+    problems = [*table.problems, *check_rules(source.path, table.line, table.frame, _ROW_RULES)]
+    frame = table.frame.with_columns(line=pl.Series(table.line))
+    if is_single.any():
+        merged, found = merge_rows(frame.filter(is_single), source.path)
+        frame = pl.concat([frame.filter(~is_single), merged]).sort("line")
+        problems += found
+    return build_judgements(
+        _split_assessors(frame),
+        source,
+        unit=header.get("unit", "codepoint"),
+        inclusive=header.get("end") == "inclusive",
+        texts=texts,
+        problems=problems,
+        has_text=frame["spans"].count() > 0 if len(frame) else has_text,
+        header=known,
+        unread=unread,
+        topics_without_documents=topics,
+        notes=notes,
+    )
+
+
+def merge_rows(frame: pl.DataFrame, path: str) -> tuple[pl.DataFrame, list[Problem]]:
+    """Return a row for each topic, document and assessor with the spans of all their rows.
+
+    Different lengths or best entry points of one document are problems.
+    """
+    whose, rules = ["topic", "doc", "assessor"], list[RowRule]()
+    for name in ("length", "bep"):
+        first = pl.col(name).drop_nulls().first().over(whose)
+        message = f"{name} {{{name}}} differs from that of an earlier row of the document"
+        rules.append(RowRule(f"judgements.{name}", pl.col(name) != first, message))
+    problems = check_rules(path, frame["line"].to_numpy(), frame, rules)
+    rows = frame.group_by(whose, maintain_order=True).agg(
+        pl.exclude("length", "bep", "spans").first(),
+        pl.col("length", "bep").drop_nulls().first(),
+        pl.col("spans").explode().drop_nulls(),
+    )
+    return rows.select(frame.columns), problems
+
+
+def build_judgements(
+    frame: pl.DataFrame,
+    source: Source,
+    *,
+    has_text: bool,
+    unit: str = "codepoint",
+    inclusive: bool = False,
+    texts: Mapping[str, str] | None = None,
+    problems: Iterable[Problem] = (),
+    header: dict[str, str] | None = None,
+    unread: dict[str, int] | None = None,
+    **extra: Any,
+) -> Judgements:
+    """Return judgements from rows of JSON Lines or objects, which have a ``line``.
+
+    Columns are those of `_JUDGEMENT`; ``elements`` may be missing. A column ``relevant`` tells
+    which documents are relevant. All `problems` are raised together with those found here.
+    """
+    line, number = frame["line"].to_numpy(), pl.int_range(pl.len(), dtype=pl.Int64)
     spans = frame.select("doc", "length", "spans", row=number).explode("spans")
     spans = spans.drop_nulls("spans").unnest("spans")
     inner, outer = Defects(source, line[spans["row"].to_numpy()]), Defects(source, line)
@@ -182,21 +337,22 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         RowRule("span.incomplete", _NO_OFFSETS, "a span without start and end"),
         RowRule("judgements.length", past, f"end {{end}} {_PAST}"),
     ]
+    problems = [*problems, *check_rules(source.path, line, frame, _LENGTH_RULES)]
     problems += check_rules(source.path, inner.line, spans, rules)
     spans = spans.with_columns(pl.col("end") + int(inclusive))
-    numbers = pl.col("length", "bep").fill_null(UNKNOWN)
-    rows = frame.select("topic", "doc", "assessor", numbers, line=pl.Series(line))
-    judged, elements, ungraded = np.ones(len(frame), dtype=bool), None, 0
-    has_text = (frame if len(frame) else table.frame)["spans"].count() > 0
-    if frame["elements"].count() or not has_text:
+    rows = frame.drop("spans", "elements", strict=False)
+    rows = rows.with_columns(pl.col("length", "bep").fill_null(UNKNOWN))
+    judged, elements = np.ones(len(frame), dtype=bool), None
+    if "elements" in frame.columns and (frame["elements"].count() or not has_text):
         flat = frame.select("elements", row=number)
         flat = flat.explode("elements").drop_nulls("elements").unnest("elements")
-        owner = flat["row"].to_numpy()
-        graded = check_elements(flat, Defects(source, line[owner]), scale=known.get("scale"))
+        owner, scale = flat["row"].to_numpy(), (header or {}).get("scale")
+        graded = check_elements(flat, Defects(source, line[owner]), scale=scale)
         problems += graded.problems
         elements = graded.elements if len(graded.elements) else None
-        known |= {} if graded.scale is None else {"scale": graded.scale}
-        ungraded = len(flat) - len(graded.elements)
+        header = {**(header or {})} | ({} if graded.scale is None else {"scale": graded.scale})
+        if len(graded.elements) < len(flat):
+            unread = {**(unread or {}), UNKNOWN_GRADES: len(flat) - len(graded.elements)}
         # A document of which everything is unknown was not judged.
         judged[owner] = frame["spans"].is_not_null().to_numpy()[owner]
         judged[owner[graded.known]] = True
@@ -210,8 +366,6 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         else:
             rows = rows.with_columns(relevant=pl.Series(relevant))
     raise_problems([*dict.fromkeys(problems)])
-    unread = unknown_fields(source, table.frame, header_line) if source.thorough else {}
-    unread |= {UNKNOWN_GRADES: ungraded} if ungraded else {}
     spans = spans.with_columns(
         to_codepoints(spans[n], spans["doc"], unit, texts, inner) for n in ("start", "end")
     )
@@ -233,10 +387,9 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         **labels.to_dict(),
         has_text=has_text,
         elements=elements,
-        header=known,
+        header=header,
         unread=unread or None,
-        topics_without_documents=table.frame["topic"].filter(bare),
-        notes=notes,
+        **extra,
     )
     judgements = judgements if judged.all() else judgements.only(judged)
     raise_problems(judgements.find_repeated())
@@ -261,14 +414,14 @@ def _mark_bare_topics(source: Source, table: RowTable) -> npt.NDArray[np.bool_]:
     return bare.to_numpy()
 
 
-def _split_assessors(frame: pl.DataFrame, line: Ints) -> tuple[pl.DataFrame, Ints]:
-    """Return a row for each object and assessor, and its line.
+def _split_assessors(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each object and assessor.
 
     Spans may name another assessor than their object. Elements are those of the object's assessor,
     or of all if no span is theirs.
     """
     if not frame["spans"].explode().struct.field("assessor").count():
-        return frame, line
+        return frame
     every = frame.with_columns(own="assessor", is_given=pl.col("spans").is_not_null())
     every = (
         every.with_row_index("place")
@@ -282,7 +435,7 @@ def _split_assessors(frame: pl.DataFrame, line: Ints) -> tuple[pl.DataFrame, Int
     is_own = pl.col("assessor").eq_missing(pl.col("own"))
     elements = pl.when(is_own | ~is_own.any().over("place")).then("elements")
     rows = rows.with_columns(elements=elements, spans=pl.when("is_given").then("spans"))
-    return rows, line[rows["place"].to_numpy()]
+    return rows.select(frame.columns)
 
 
 def declared_whitespace(source: Source) -> str | None:

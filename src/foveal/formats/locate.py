@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from foveal.errors import InputError, Problem, UsageError, counted, some
-from foveal.files.source import Source
-from foveal.formats.objects import GIVE_TEXTS, count_units, header_of, parse_lines
-from foveal.formats.rows import MAX_OFFSET
+from foveal.errors import Problem, UsageError, counted, some
+from foveal.formats.objects import GIVE_TEXTS
+from foveal.formats.rows import MAX_OFFSET, raise_problems
 from foveal.spans import Ints
 
 Place = tuple[int, int]
 
-EXPECTED_SPAN = f"expected 0 <= start <= end <= {MAX_OFFSET}"
 EXACT, NORMALISED, AMBIGUOUS = "exact", "normalised", "ambiguous"
 ABSENT, NO_DOCUMENT = "absent", "no document"
 GIVEN, MOVED = "given", "moved"
@@ -144,37 +141,29 @@ class Match(NamedTuple):
 class TextSpan:
     """A span as its source gives it: by offsets, by a quote, or by both.
 
-    Parameters
-    ----------
-    doc : str, optional
-        None if only the quote says which document it is.
-    start, end : int, optional
-        A span with a start and no end goes on for the length of its quote; without a quote, to the
-        end of its document.
-    quote, prefix, suffix : str, optional
-        The text of the span, and the text before and after it.
-    within : TextSpan, optional
-        The span that this one refines: offsets count from its start.
-    is_loose : bool
-        The quote may differ from the text in white space and ways to write a character.
+    A span with a start and no end goes on for the length of its quote; without a quote, to the end
+    of its document.
     """
 
-    doc: str | None
+    doc: str | None  # None if only the quote says which document it is
     start: int | None = None
     end: int | None = None
     quote: str | None = None
-    prefix: str | None = None
-    suffix: str | None = None
-    within: TextSpan | None = None
-    is_loose: bool = False
+    prefix: str | None = None  # the text before the quote
+    suffix: str | None = None  # the text after it
+    within: TextSpan | None = None  # the span that this one refines: offsets count from its start
+    is_loose: bool = False  # white space and ways to write a character of the quote do not matter
 
 
 class PlacedSpan(NamedTuple):
-    """The place of a span, and how it was found: `GIVEN`, `MOVED`, or as a `Match`."""
+    """The place of a span, and how it was found: `GIVEN`, `MOVED`, or as a `Match`.
+
+    A judged document, given without offsets and quote, has no start and end.
+    """
 
     doc: str
-    start: int
-    end: int
+    start: int | None
+    end: int | None
     how: str = GIVEN
 
 
@@ -186,9 +175,9 @@ class UnplacedSpanError(Exception):
         self.code = code
 
 
-@dataclass
-class TextLocator:
-    """Finds texts in documents and checks offsets: the one place where spans get their place.
+@dataclass(eq=False)
+class TextLocator(Mapping[str, str]):
+    """The texts of documents, in which spans get their place: offsets are checked, quotes found.
 
     It looks for the exact characters first, then with white space and characters normalised. A
     text that occurs more than once in its document has a place only if its context decides.
@@ -222,7 +211,7 @@ class TextLocator:
     ambiguous: str = "error"
     missing: str = "error"
     repair: bool = False
-    _found: dict[tuple[str, str], Match] = field(default_factory=dict, repr=False)
+    _found: dict[Any, list[Place]] = field(default_factory=dict, repr=False)
     _normalised: dict[str, Normalised] = field(default_factory=dict, repr=False)
     _compared: int = field(default=0, repr=False)
 
@@ -235,50 +224,68 @@ class TextLocator:
             if getattr(self, name) not in words:
                 raise UsageError(f"{name} {getattr(self, name)!r} is not one of {', '.join(words)}")
 
-    def find(self, doc: str, text: str, *, prefix: str = "", suffix: str = "") -> Match:
-        """Return the places of a text in a document; context chooses among several."""
-        whole = (self.texts or {}).get(doc)
+    def __getitem__(self, doc: str) -> str:
+        return (self.texts or {})[doc]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts or ())
+
+    def __len__(self) -> int:
+        return len(self.texts or ())
+
+    def find(
+        self,
+        doc: str,
+        text: str,
+        *,
+        prefix: str | None = None,
+        suffix: str | None = None,
+        within: Place | None = None,
+    ) -> Match:
+        """Return the places of a text in a document or a part of it; context chooses among them."""
+        whole = self.get(doc)
         if whole is None:
             return Match(NO_DOCUMENT)
-        if (doc, text) not in self._found:
-            places, how = list[Place](), EXACT
-            if text.strip():
-                places = [(at, at + len(text)) for at in occurrences(whole, text)]
-                if not places:
-                    places, how = self._normalise(doc).find(text), NORMALISED
-            how = AMBIGUOUS if len(places) > 1 else how if places else ABSENT
-            self._found[doc, text] = Match(how, tuple(places))
-        found = self._found[doc, text]
-        if found.how != AMBIGUOUS or not (prefix or suffix):
-            return found
-        before, after = normalise(prefix), normalise(suffix)
-        fitting = tuple(
-            (start, end)
-            for start, end in found.places
-            if normalise(whole[max(start - 2 * len(prefix) - 100, 0) : start]).endswith(before)
-            and normalise(whole[end : end + 2 * len(suffix) + 100]).startswith(after)
-        )
-        if len(fitting) != 1:
-            return found
-        return Match(EXACT if whole[slice(*fitting[0])] == text else NORMALISED, fitting)
+        key = (doc, text, within)
+        if key not in self._found and text.strip():
+            low, high = within or (0, len(whole))
+            exact = ((at, at + len(text)) for at in occurrences(whole, text))
+            places = [own for own in exact if low <= own[0] and own[1] <= high]
+            if not places:
+                loose = self._normalise(doc).find(text)
+                places = [own for own in loose if low <= own[0] and own[1] <= high]
+            self._found[key] = places
+        places = self._found.get(key, [])
+        if len(places) > 1 and (prefix or suffix):
+            before, after = normalise(prefix or ""), normalise(suffix or "")
+            room = 2 * max(len(prefix or ""), len(suffix or "")) + 100
+            fitting = [
+                (start, end)
+                for start, end in places
+                if normalise(whole[max(start - room, 0) : start]).endswith(before)
+                and normalise(whole[end : end + room]).startswith(after)
+            ]
+            places = fitting if len(fitting) == 1 else places
+        if len(places) != 1:
+            return Match(AMBIGUOUS if places else ABSENT, tuple(places))
+        return Match(EXACT if whole[slice(*places[0])] == text else NORMALISED, tuple(places))
 
     def find_document(self, quotes: Sequence[str]) -> str:
         """Return the only document that holds all these quotes."""
-        texts, held = self.texts, list[list[str]]()
-        if texts is None:
+        if self.texts is None:
             message = f"a quote names no document; {GIVE_TEXTS}"
             raise UnplacedSpanError("span.needs_text", message)
+        held = list[list[str]]()
         for quote in quotes:
-            exact = [doc for doc, whole in texts.items() if quote.strip() and quote in whole]
-            found = exact or [doc for doc in texts if self.find(doc, quote).places]
+            exact = [doc for doc, whole in self.items() if quote.strip() and quote in whole]
+            found = exact or [doc for doc in self if self.find(doc, quote).places]
             # A document may be known by two names.
-            found = [*{id(texts[doc]): doc for doc in reversed(found)}.values()][::-1]
+            held.append([*{id(self[doc]): doc for doc in reversed(found)}.values()][::-1])
             if not found:
-                number = counted(len({id(own) for own in texts.values()}), "document")
+                number = counted(len({id(text) for text in self.values()}), "document")
                 message = f"doc is missing, and the text {shorten_text(quote)} is in none of "
-                message += f"{number}{self._show_closest([*texts], quote)}"
+                message += f"{number}{self._show_closest([*self], quote)}"
                 raise UnplacedSpanError("span.not_found", message)
-            held.append(found)
         common = [doc for doc in held[0] if all(doc in docs for docs in held)]
         if len(common) == 1:
             return common[0]
@@ -292,60 +299,72 @@ class TextLocator:
         A quote with offsets is compared with the text there.
         """
         doc, quote = span.doc, span.quote
-        if doc is None:
-            doc = self.find_document([quote or ""])
-        text = None if self.texts is None else self.texts.get(doc)
-        low, high = 0, None
+        if doc == "":
+            raise UnplacedSpanError("gold.structure", "the document has no name")
+        if span.start is None and quote is None and doc is not None:
+            return PlacedSpan(doc, None, None)
+        doc = self.find_document([quote or ""]) if doc is None else doc
+        within, low = None, 0
         if span.within is not None:
-            _, low, high, _ = self.place(span.within)
+            outer = self.place(span.within)
+            within = low, _ = outer.start or 0, outer.end or 0
         if span.start is None:
-            return self._locate(span, doc, low, high)
-        start, end = low + span.start, low + (span.end or 0)
-        if span.end is None:
-            if quote is None and text is None:
-                message = f"it goes on to the end of document {doc!r}; give its text (--texts)"
-                raise UnplacedSpanError("span.needs_text", message)
-            end = len(text or "") if quote is None else start + len(quote)
-        if high is not None and end > high:
-            message = f"it ends {counted(end - high, 'character')} after what it refines"
+            return self._locate(span, doc, within)
+        text = self.get(doc)
+        start = low + span.start
+        if span.end is not None:
+            end = low + span.end
+        elif quote is not None:
+            end = start + len(quote)
+        elif text is not None:
+            end = len(text)
+        else:
+            message = f"it goes on to the end of document {doc!r}; give its text (--texts)"
+            raise UnplacedSpanError("span.needs_text", message)
+        if within is not None and end > within[1]:
+            message = f"it ends {counted(end - within[1], 'character')} after what it refines"
             raise UnplacedSpanError("span.past_end", message)
         if text is not None and quote is not None:
             there = text[max(start, 0) : max(end, 0)]
             is_same = there == quote and start >= 0
             if not is_same and not (span.is_loose and normalise(there) == normalise(quote)):
-                places = sorted(occurrences(text, quote), key=lambda at: abs(at - start))
-                near = [at for at in places if abs(at - start) <= NEAR]
-                if self.repair and len(near) == 1:
-                    return PlacedSpan(doc, near[0], near[0] + len(quote), MOVED)
-                message = f"the span [{start},{end}) of document {doc!r} holds "
-                message += f"{shorten_text(there)}; expected {shorten_text(quote)}"
-                if len(near) > 1:
-                    message += f", which occurs {len(near)} times within {NEAR} characters"
-                elif places:
-                    message += f", which is at [{places[0]},{places[0] + len(quote)})"
-                elif similarity(there[:500], quote[:500]) < 0.7:
-                    message += " (another version of the text?)"
-                raise UnplacedSpanError("span.quote", message)
+                return self._move(doc, start, end, quote)
         if not 0 <= start <= end <= MAX_OFFSET:
-            message = f"[{start},{end}) is not a span; {EXPECTED_SPAN}"
+            message = f"[{start},{end}) is not a span; expected 0 <= start <= end <= {MAX_OFFSET}"
             raise UnplacedSpanError("span.offset", message)
         if text is not None and end > len(text):
             message = f"the span [{start},{end}) ends past the {len(text)} characters of document "
             raise UnplacedSpanError("span.past_end", f"{message}{doc!r}")
         return PlacedSpan(doc, start, end)
 
-    def _locate(self, span: TextSpan, doc: str, low: int, high: int | None) -> PlacedSpan:
-        """Return the place of a quote in a part of its document."""
+    def _move(self, doc: str, start: int, end: int, quote: str) -> PlacedSpan:
+        """Return the only place near its offsets of a quote that is not there."""
+        text = self[doc]
+        there = text[max(start, 0) : max(end, 0)]
+        places = sorted(occurrences(text, quote), key=lambda at: abs(at - start))
+        near = [at for at in places if abs(at - start) <= NEAR]
+        if self.repair and len(near) == 1:
+            return PlacedSpan(doc, near[0], near[0] + len(quote), MOVED)
+        message = f"the span [{start},{end}) of document {doc!r} holds "
+        message += f"{shorten_text(there)}; expected {shorten_text(quote)}"
+        if len(near) > 1:
+            message += f", which occurs {len(near)} times within {NEAR} characters"
+        elif places:
+            message += f", which is at [{places[0]},{places[0] + len(quote)})"
+        elif similarity(there[:500], quote[:500]) < 0.7:
+            message += " (another version of the text?)"
+        raise UnplacedSpanError("span.quote", message)
+
+    def _locate(self, span: TextSpan, doc: str, within: Place | None) -> PlacedSpan:
+        """Return the place of a quote in its document or a part of it."""
         text = span.quote or ""
         if self.texts is None:
             message = f"a span of document {doc!r} has a quote and no offsets; {GIVE_TEXTS}"
             raise UnplacedSpanError("span.needs_text", message)
-        inner = self if high is None else TextLocator({doc: self.texts[doc][low:high]})
-        found = inner.find(doc, text, prefix=span.prefix or "", suffix=span.suffix or "")
+        found = self.find(doc, text, prefix=span.prefix, suffix=span.suffix, within=within)
         policy = self.ambiguous if found.how == AMBIGUOUS else self.missing
         if found.how in (EXACT, NORMALISED) or policy == "first":
-            start, end = found.places[0]
-            return PlacedSpan(doc, low + start, low + end, found.how)
+            return PlacedSpan(doc, *found.places[0], found.how)
         if policy == "empty":
             return PlacedSpan(doc, 0, 0, found.how)
         if found.how == NO_DOCUMENT:
@@ -355,7 +374,7 @@ class TextLocator:
         elif found.how == ABSENT:
             size = counted(len(self.texts[doc]), "character")
             message = f"the text {shorten_text(text)} is not in document {doc!r} of {size}"
-            message += inner._show_closest([doc], text)
+            message += self._show_closest([doc], text)
         else:
             where = ", ".join(str(start) for start, _ in found.places[:5])
             where += ", ..." if len(found.places) > 5 else ""
@@ -363,9 +382,30 @@ class TextLocator:
             message += f"times, at {where}; give start and end, or the prefix or suffix of a quote"
         raise UnplacedSpanError(_CODES[found.how], message)
 
-    def describe(self, how: Mapping[str, int]) -> tuple[str, ...]:
-        """Return notes on spans located by their text, from the number of each kind."""
-        count = Counter(how)
+    def place_all(
+        self,
+        spans: Iterable[tuple[int, str, TextSpan]],
+        path: str,
+        dropped: Collection[str] = (),
+    ) -> list[PlacedSpan | None]:
+        """Return the places of spans, given with their line and the beginning of messages.
+
+        Spans with a problem of the codes `dropped` are None; all other problems are raised.
+        """
+        placed, problems = list[PlacedSpan | None](), list[Problem]()
+        for line, where, span in spans:
+            try:
+                placed.append(self.place(span))
+            except UnplacedSpanError as error:
+                placed.append(None)
+                if error.code not in dropped:
+                    problems.append(Problem(error.code, path, line, f"{where}{error}"))
+        raise_problems(problems)
+        return placed
+
+    def describe(self, placed: Iterable[PlacedSpan | None]) -> tuple[str, ...]:
+        """Return notes on spans located by their text: how many were found in each way."""
+        count = Counter(own.how for own in placed if own is not None)
         loose = count[NORMALISED]
         only = f" ({loose} only with white space and characters normalised)" if loose else ""
         done = "taken at the first place" if self.ambiguous == "first" else "left empty"
@@ -379,7 +419,7 @@ class TextLocator:
 
     def _normalise(self, doc: str) -> Normalised:
         if doc not in self._normalised:
-            self._normalised[doc] = Normalised((self.texts or {})[doc])
+            self._normalised[doc] = Normalised(self[doc])
         return self._normalised[doc]
 
     def _show_closest(self, docs: Sequence[str], text: str) -> str:
@@ -458,108 +498,3 @@ def _mark_differences(quote: str, passage: str) -> str:
         else:
             marked += (f"[-{removed}-]" if removed else "") + (f"{{+{added}+}}" if added else "")
     return marked if len(marked) <= 300 else marked[:297] + "..."
-
-
-# -- JSON Lines with spans given by their text -----------------------------------------------------
-
-# Fields of a span, which a line that is one quote has itself.
-_OF_SPAN = ("start", "end", "grade", "quote", "prefix", "suffix", "sets", "aspects")
-
-Record = dict[str, Any]
-
-
-def _lines_by_text(source: Source, key: str) -> Iterator[tuple[int, Record, list[Record], bool]]:
-    """Yield the lines of a run (`key` is ``text``) or judgements (``quote``) to be located.
-
-    With the number of the line from 0 and its record come the spans without offsets, and True if
-    the line was one quote, which now is a list of one span.
-    """
-    word, lines = f'"{key}"'.encode(), enumerate(source.data.split(b"\n"))
-    for number, record in parse_lines((n, line) for n, line in lines if word in line):
-        is_single = key == "quote" and isinstance(record.get(key), str)
-        is_single &= "spans" not in record and "elements" not in record
-        if is_single:
-            record["spans"] = [{name: record.pop(name) for name in _OF_SPAN if name in record}]
-        spans = [record] if key == "text" else record.get("spans")
-        places = ("start", "end", *(("xpath", "bep") if key == "text" else ()))
-        unplaced = [
-            span
-            for span in (spans if isinstance(spans, list) else ())
-            if isinstance(span, dict)
-            and isinstance(span.get(key), str)
-            and all(span.get(name) is None for name in places)
-        ]
-        if unplaced or is_single:
-            yield number, record, unplaced, is_single
-
-
-def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
-    """Return the documents whose texts a file needs, and True if it needs all documents.
-
-    These are the documents of spans given by their text, or all that are named if the header
-    declares offsets in bytes or UTF-16 units. A quote without ``doc`` may be in any document.
-    """
-    source = source.in_lines()
-    by_text = [record for _, record, spans, _ in _lines_by_text(source, key) if spans]
-    every = key == "quote" and any(not record.get("doc") for record in by_text)
-    if header_of(source)[0].get("unit", "codepoint") != "codepoint":
-        by_text = [record for _, record in parse_lines(enumerate(source.data.split(b"\n")))]
-    return frozenset(doc for own in by_text if isinstance(doc := own.get("doc"), str)), every
-
-
-def locate_lines(source: Source, key: str, locator: TextLocator) -> tuple[Source, tuple[str, ...]]:
-    """Return a run (`key` is ``text``) or judgements (``quote``) with offsets; and notes.
-
-    A line ``{"topic", "doc", "quote"}`` becomes a line with one span. Such lines of the same topic,
-    document and assessor become one line. What else is wrong with a line, its reader reports.
-
-    >>> line = '{"topic": "1", "spans": [{"quote": "or not"}]}'
-    >>> found, _ = locate_lines(Source.of_text(line), "quote", TextLocator({"d": "be, or not"}))
-    >>> json.loads(found.data)["doc"], json.loads(found.data)["spans"]
-    ('d', [{'quote': 'or not', 'start': 4, 'end': 10}])
-    """
-    source = source.in_lines()
-    header, texts = header_of(source)[0], locator.texts or {}
-    unit, inclusive = str(header.get("unit")), header.get("end") == "inclusive"
-    lines, problems, how = source.data.split(b"\n"), list[Problem](), Counter[str]()
-    first: dict[tuple[str, ...], tuple[int, Record]] = {}
-    for number, record, spans, is_single in _lines_by_text(source, key):
-        if key == "text" and not isinstance(record.get("doc"), str):
-            continue
-        try:
-            if spans and key == "quote" and not record.get("doc"):
-                record["doc"] = locator.find_document([span[key] for span in spans])
-            for span in spans:
-                given = (span.get(name) for name in ("prefix", "suffix"))
-                before, after = (own if isinstance(own, str) else None for own in given)
-                own = TextSpan(str(record["doc"]), None, None, span[key], before, after)
-                doc, start, end, found = locator.place(own)
-                how[found] += 1
-                if start == end:
-                    span["bep"] = 0  # a point, which holds nothing
-                    continue
-                start, end, length = count_units(texts[doc], unit)[[start, end, -1]].tolist()
-                span |= {"start": start, "end": end - inclusive}
-                if key == "quote" and record.get("length") is None:
-                    record["length"] = length
-            place = number
-            if is_single:
-                whose = tuple(str(record.get(name)) for name in ("topic", "doc", "assessor"))
-                place, other = first.get(whose, (number, {}))
-                for name in ("length", "bep"):
-                    values = other.get(name), record.get(name)
-                    if None not in values and values[0] != values[1]:
-                        message = f"{name} {values[1]} differs from {values[0]}, given before for "
-                        message += "the same topic and document; expected one value"
-                        raise UnplacedSpanError(f"judgements.{name}", message)
-                record.update(other, spans=[*other.get("spans", ()), *record["spans"]])
-                first[whose] = place, record
-            # No line moves, so that messages name the lines of the file.
-            lines[number] = b""
-            lines[place] = json.dumps(record).encode()
-        except UnplacedSpanError as error:
-            line = int(source.numbered(np.array([number + 1]))[0])
-            problems.append(Problem(error.code, source.path, line, str(error)))
-    if problems:
-        raise InputError(problems)
-    return replace(source, data=b"\n".join(lines)), locator.describe(how)

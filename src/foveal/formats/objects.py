@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Annotated, Any, TypedDict
 
 import msgspec
@@ -48,22 +49,14 @@ def loads(line: bytes, decode: Callable[[bytes], Any] = msgspec.json.decode) -> 
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-def parse_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the numbered lines that are JSON objects; the reader reports all others."""
-    for number, line in lines:
-        try:
-            record = loads(line, _decode_object)
-        except ValueError:
-            continue
-        yield number, record
-
-
 # -- the header ------------------------------------------------------------------------------------
 
 
 def header_of(source: Source) -> tuple[dict[str, Any], int]:
     """Return the header object and its line; an empty one on line 0 if the file has none."""
-    for number, header in parse_lines([source.head]):
+    number, line = source.head
+    with suppress(ValueError):
+        header: dict[str, Any] = loads(line, _decode_object)
         if header.get("type") == "header":
             return header, number
     return {}, 0
@@ -102,15 +95,6 @@ def read_header(source: Source, **allowed: Collection[str]) -> tuple[dict[str, A
     return header, line
 
 
-_SHOWN = 40  # characters of a value in a message
-_KINDS = {
-    "int": "a whole number",
-    "float": "a number",
-    "str": "a text",
-    "array": "a list",
-    "object": "an object",
-}
-
 # -- objects ---------------------------------------------------------------------------------------
 
 
@@ -140,7 +124,7 @@ def tabulate_objects(
         except ValueError as error:
             code, text = "json.syntax", f"not valid JSON: {error}"
             if isinstance(error, msgspec.ValidationError):
-                code, text = "json.value", _describe_value(line, str(error))
+                code, text = "json.value", describe_mismatch(line, error)
             problems += (Problem(code, source.path, number, text),)
     frame = parse_objects(b"\n".join(good.values()), schema)
     if frame is None or len(frame) != len(good):
@@ -150,26 +134,44 @@ def tabulate_objects(
     return RowTable(frame, np.fromiter(good, np.int64, len(good)), problems)
 
 
-def _describe_value(line: bytes, message: str) -> str:
-    """Name a wrong value of an object and what was expected, from msgspec's error.
+# Types as msgspec names them, and their names in messages.
+_KINDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "array": "a list",
+    "object": "an object",
+}
 
-    >>> _describe_value(b'{"start": "a"}', "Expected `int | null`, got `str` - at `$.start`")
-    'start is "a"; expected a whole number'
+
+def describe_mismatch(value: Any, error: msgspec.ValidationError, root: str = "") -> str:
+    """Name and show the part of a value that is wrong, and say what was expected there.
+
+    msgspec tells path and type in the text of its error. `value` may be the bytes of JSON, and
+    `root` is its own path.
+
+    >>> try:
+    ...     msgspec.convert({"span": [1, "a"]}, type=TypedDict("Snippet", {"span": list[int]}))
+    ... except msgspec.ValidationError as error:
+    ...     print(describe_mismatch({"span": [1, "a"]}, error, "$"))
+    $.span[1] is "a"; expected a whole number
     """
-    kind = re.match(r"Expected `(\w+)", message)
-    path = re.search(r"`\$([^`]*)`$", message)
-    if kind is None or kind[1] not in _KINDS or "..." in message:
-        return f"wrong value: {message}"
+    text, _, path = str(error).partition(" - at `$")
+    path = path.removesuffix("`")
+    expected = re.match(r"Expected `([^`]+)`([^,]*)", text)
     try:
-        value = json.loads(line)
-        for name, at in re.findall(r"\.(\w+)|\[(\d+)\]", path[1] if path else ""):
+        value = json.loads(value) if isinstance(value, bytes) else value
+        for name, at in re.findall(r"\.(\w+)|\[(.*?)\]", path):
             value = value[name] if name else value[int(at)]
         shown = json.dumps(value, ensure_ascii=False)
     except (ValueError, LookupError, TypeError, RecursionError):  # a number of 5,000 digits, say
-        return f"wrong value: {message}"
-    where = path[1].lstrip(".") if path else "the line"
-    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
-    return f"{where} is {shown}; expected {_KINDS[kind[1]]}"
+        expected = None
+    if expected is None:
+        return f"{root}: wrong value: {error}".removeprefix(": ")
+    kinds = " or ".join(_KINDS.get(n, n) for n in expected[1].split(" | ") if n != "null")
+    shown = shown if len(shown) <= 40 else f"{shown[:40]}..."
+    where = f"{root}{path}".lstrip(".") or "the line"
+    return f"{where} is {shown}; expected {kinds}{expected[2]}"
 
 
 def parse_objects(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None:
@@ -234,11 +236,14 @@ def unknown_fields(source: Source, frame: pl.DataFrame, header_line: int) -> dic
     >>> unknown_fields(source, pl.DataFrame({"topic": ["1", "2"]}), 0)
     {'fields not known: note': 2}
     """
-    lines = parse_lines(enumerate(source.data.split(b"\n")[header_line:]))
-    return count_unknown(name for _, own in lines for name in _unknown_names(own, frame.schema))
+    names: Counter[str] = Counter()
+    for line in source.data.split(b"\n")[header_line:]:
+        with suppress(ValueError):  # a blank line or a comment
+            names.update(_unknown_names(loads(line, _decode_object), frame.schema))
+    return count_unknown(names)
 
 
-def count_unknown(names: Iterable[str]) -> dict[str, int]:
+def count_unknown(names: Iterable[str] | Counter[str]) -> dict[str, int]:
     """Count names of fields that are not known, as losses list them."""
     return {UNKNOWN_FIELD + name: count for name, count in Counter(names).items()}
 
