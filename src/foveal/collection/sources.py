@@ -176,35 +176,32 @@ class DocumentSource:
     def _scan(self) -> Iterator[tuple[str, int]]:
         """Yield name and size of the documents below the directory.
 
-        Links to directories wait until all real ones are known: nothing is taken twice, and
-        directories above the source would lead back into it.
+        A link to a directory in the source or above it is passed over: its documents would come
+        twice, or without end.
         """
 
         def fail(error: OSError) -> None:
             raise error
 
         root = self.path.resolve()
-        known = {_identity(folder) for folder in root.parents}
-        links = [self.path]
-        while links:
-            later: list[Path] = []
-            for link in sorted(links):
-                if _identity(link) in known:
-                    self.passed_over["links to directories"] += 1
-                    continue
-                for folder, folders, names in os.walk(link, onerror=fail):
-                    here = Path(folder)
-                    known.add(_identity(here))
-                    later += [here / name for name in folders if (here / name).is_symlink()]
-                    folders[:] = [name for name in folders if _identity(here / name) not in known]
-                    prefix = "" if here == self.path else f"{here.relative_to(self.path)}/"
-                    for name in names:
-                        path = os.path.join(folder, name)  # noqa: PTH118 - there may be millions
-                        if not os.path.isfile(path):  # noqa: PTH113
-                            self.passed_over["no files"] += 1
-                        elif self._recognise(name, partial(_read_head, path)):
-                            yield prefix + name, os.stat(path).st_size  # noqa: PTH116
-            links = later
+        taken = {root}  # directories, wherever links lead to
+        for folder, folders, names in os.walk(self.path, onerror=fail, followlinks=True):
+            here, prefix = Path(folder), os.path.relpath(folder, self.path) + "/"
+            inside, folders[:] = folders[:], []
+            for name in inside:
+                target, is_link = (here / name).resolve(), (here / name).is_symlink()
+                leads_back = target.is_relative_to(root) or root.is_relative_to(target)
+                if target in taken or (is_link and leads_back):
+                    self.passed_over["links to directories"] += is_link
+                else:
+                    taken.add(target)
+                    folders.append(name)
+            for name in names:
+                path = f"{folder}/{name}"
+                if not os.path.isfile(path):  # noqa: PTH113 - there may be millions
+                    self.passed_over["no files"] += 1
+                elif self._recognise(name, partial(_read_head, path)):
+                    yield prefix.removeprefix("./") + name, os.stat(path).st_size  # noqa: PTH116
 
     def tasks(self, most: int = Limits().size) -> Iterator[Task]:
         """Yield the batches, in a fixed order; documents may have `most` bytes."""
@@ -243,10 +240,9 @@ class DocumentSource:
             yield name, length, before / max(self.size, 1)
         for member, kind, stream, measure in self._members() if self._members else ():
             own = kind or self._recognise(member, partial(stream.peek, _HEAD))
-            for item in (
-                _read_documents(member.removeprefix("./"), own, stream, most) if own else ()
-            ):
-                yield item, len(item.data), measure()
+            if own is not None:
+                for item in _read_documents(member.removeprefix("./"), own, stream, most):
+                    yield item, len(item.data), measure()
 
     def _zip_members(self) -> Iterator[_Member]:
         with zipfile.ZipFile(self.path) as archive:
@@ -275,48 +271,45 @@ class DocumentSource:
     def _recognise(self, member: str, read_head: Callable[[], bytes]) -> str | None:
         """Return the kind of a file by its extension or first bytes; count a file that has none."""
         kind = _kind(member)
-        if kind is None:
-            path = PurePosixPath(member)
-            reason = path.suffix.lower()
-            if path.name.startswith("."):
-                reason = "hidden files"
-            elif _is_bare(path):
-                kind = XML if _begins_as_xml(read_head()) else None
-                reason = "files without extension that are no XML"
-            self.passed_over[reason] += kind is None
-        return kind
+        if kind is not None:
+            return kind
+        path = PurePosixPath(member)
+        reason = path.suffix.lower()
+        if path.name.startswith("."):
+            reason = "hidden files"
+        elif _is_bare(path):
+            if _begins_as_xml(read_head()):
+                return XML
+            reason = "files without extension that are no XML"
+        self.passed_over[reason] += 1
+        return None
 
 
 def _read_documents(member: str, kind: str, stream: IO[bytes], most: int) -> Iterator[Item]:
-    """Yield the documents of a file; lines come one by one."""
-    too_long = f"the document has more than {most} bytes"
-    if kind != LINE:
+    """Yield the documents of a file: the whole of it, or its lines."""
+    in_lines = kind == LINE
+    read_block = stream.readline if in_lines else stream.read
+    for number in count(1):
         blocks, size, problem = list[bytes](), 0, None
         try:
-            # No more is read than tells that it is too much: a few bytes expand to anything.
-            while size <= most and (block := stream.read(_BLOCK)):
-                blocks.append(block)
+            # No more is kept than the limit: a few bytes expand to anything.
+            while block := read_block(_BLOCK):
                 size += len(block)
-            problem = too_long if size > most else None
-            data = b"" if problem else b"".join(blocks)
+                if size <= most:
+                    blocks.append(block)
+                if block.endswith(b"\n") if in_lines else size > most:
+                    break
+            data = b"".join(blocks)
         except MemoryError:
             data, problem = b"", _NO_MEMORY
-        yield Item(name_of(member), kind, data, member, problem)
-        return
-    for number in count(1):
-        problem = None
-        try:
-            line = stream.readline(most + 1)
-        except MemoryError:
-            line, problem = b"\n", _NO_MEMORY
-        if not line:
+        if size > most:
+            data, problem = b"", f"the document has more than {most} bytes"
+        if not in_lines:
+            yield Item(name_of(member), kind, data, member, problem)
+        elif problem or data.strip():
+            yield Item("", LINE, data, f"{member}:{number}", problem)
+        if not in_lines or not (size or problem):
             return
-        if len(line) > most:
-            problem = too_long
-            while not line.endswith(b"\n") and (line := stream.readline(_BLOCK)):
-                pass
-        if problem or line.strip():
-            yield Item("", LINE, b"" if problem else line, f"{member}:{number}", problem)
 
 
 def _parse_line(line: bytes) -> tuple[str, str]:
@@ -341,8 +334,7 @@ def _parse_line(line: bytes) -> tuple[str, str]:
 def _kind(member: str) -> str | None:
     """Return what a file holds, by its extension; None if that does not tell."""
     name = member.rpartition("/")[2]
-    dot = name.rfind(".")
-    return _KINDS.get(name[dot:].lower()) if dot > 0 and name[0] != "." else None
+    return None if name.startswith(".") else _KINDS.get(os.path.splitext(name)[1].lower())  # noqa: PTH122
 
 
 def _is_bare(path: PurePath) -> bool:
@@ -357,11 +349,6 @@ def name_of(member: str) -> str:
     ('co/r7108', 'co/r7108', 'v1.2')
     """
     return str(PurePosixPath(member).with_suffix("") if _kind(member) else PurePosixPath(member))
-
-
-def _identity(folder: Path) -> tuple[int, int]:
-    status = folder.stat()
-    return status.st_dev, status.st_ino
 
 
 # -- content of files ------------------------------------------------------------------------------
