@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import compress, pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
@@ -208,7 +207,6 @@ def build_index(
     *,
     shard: Shard | None = None,
     executor: Executor | None = None,
-    ahead: int | None = None,
     progress: Callable[[int, int, float], None] | None = None,
 ) -> Summary:
     """Index a collection.
@@ -225,8 +223,6 @@ def build_index(
         Index only this share of the sources.
     executor : concurrent.futures.Executor, optional
         Where batches are parsed; by default here.
-    ahead : int, optional
-        Batches to keep under way in the executor; by default two for each of its workers.
     progress : callable, optional
         Called after each batch with its documents, its bytes and the share of the work done.
     """
@@ -235,8 +231,8 @@ def build_index(
         sources = open_sources([source] if isinstance(source, Path | DocumentSource) else source)
         _check_sources(sources, output, options, shard)
         total, before, batches = max(sum(one.size for one in sources), 1), 0, [0, 0]
-        with closing(_IndexWriter(output)) as writer:
-            writer.open()
+        with ExitStack() as stack:
+            writer = _IndexWriter(output, stack)
             names: dict[str, None] = {}
             passed_over: Counter[str] = Counter()
             for one in sources:
@@ -248,7 +244,7 @@ def build_index(
                 else:
                     tasks = _select_tasks(one, own, options.limits.size, before, total, batches)
                     parse = partial(_parse, options=options, within=_place_prefix(one, sources))
-                    parsed = map_in_order(executor, parse, tasks, ahead=ahead)
+                    parsed = map_in_order(executor, parse, tasks)
                     names[one.path.name] = None
                 for part in parsed:
                     writer.add(part)
@@ -259,7 +255,10 @@ def build_index(
                         documents = len(part.places) + len(part.failures)
                         progress(documents, part.size, min(done, 1.0))
                 before += one.size
-                writer.cut_folder(first, one.folder)
+                # Cut the folders that hold everything off names, but not off those from within.
+                for i in range(first, len(writer.names)) if one.folder else ():
+                    if not writer.inside[i]:
+                        writer.names[i] = writer.names[i].removeprefix(one.folder)
                 # Each shard goes through all of them; together they must not count more.
                 passed_over += one.passed_over if own.number == 1 else Counter()
             writer.find_duplicates()
@@ -380,9 +379,9 @@ def _parse(task: Task, options: BuildOptions, within: str = "") -> ParsedBatch:
 
 
 class _IndexWriter:
-    """An index while it grows: raw arrays in a folder beside the output; `close` removes it."""
+    """An index while it grows: raw arrays in a folder beside the output, which `stack` removes."""
 
-    def __init__(self, output: Path) -> None:
+    def __init__(self, output: Path, stack: ExitStack) -> None:
         self.output = output
         self.names: list[str] = []
         self.inside = bytearray()  # 1 for a document whose name is from within
@@ -396,22 +395,12 @@ class _IndexWriter:
         self.failures: list[Problem] = []
         # Where documents failed, and why, also those of indexes taken over.
         self.listed: list[tuple[str, str]] = []
-        # The name is known before the folder exists: `close` removes it at any interruption.
-        self.folder = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
-        self.files: dict[str, BinaryIO] = {}
-
-    def open(self) -> None:
-        """Make the folder and its files."""
-        self.folder.mkdir(mode=0o700)
-        for name in (*_RAW, "places"):
-            self.files[name] = (self.folder / name).open("wb")
-
-    def close(self) -> None:
-        """Leave nothing but the index behind."""
-        for stream in self.files.values():
-            with suppress(OSError):  # on a full disk this fails once more
-                stream.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        prefix = f".{output.name}."
+        folder = TemporaryDirectory(prefix=prefix, dir=output.parent, ignore_cleanup_errors=True)
+        self.folder = Path(stack.enter_context(folder))
+        self.files: dict[str, BinaryIO] = {
+            name: stack.enter_context((self.folder / name).open("wb")) for name in (*_RAW, "places")
+        }
 
     def fail(self, problem: Problem) -> None:
         """Note a document that cannot be in the index."""
@@ -456,12 +445,6 @@ class _IndexWriter:
         self.files["places"].write("".join(f"{place}\0" for place in parsed.places).encode())
         self.names += batch.documents
         self.inside += bytes(parsed.inside)
-
-    def cut_folder(self, first: int, folder: str) -> None:
-        """Cut a folder off the names of documents from the `first` on, but not from within."""
-        for i in range(first, len(self.names)) if folder else ():
-            if not self.inside[i]:
-                self.names[i] = self.names[i].removeprefix(folder)
 
     def find_duplicates(self) -> None:
         """Let documents fail whose name is taken."""

@@ -156,25 +156,18 @@ class Recorder:
         """Refuse a document whose elements are few and short, but whose paths are endless.
 
         Each path repeats those above it: a million leaves below a thousand elements make
-        gigabytes of paths.
+        gigabytes of paths. Every ordinal counts as one digit, so a few more characters may pass.
         """
         elements, most = len(self._tags) - self._first_tag[-1], PATHS + PATHS_PER_BYTE * size
-        longest = elements * (max(map(len, self._codes)) + len(f"/[{elements}]"))
-        # Most documents have too few elements for such paths, and most others are too flat.
-        if longest * min(elements, self.limits.depth) <= most:
+        longest = max(map(len, self._codes)) + len("/[1]")
+        # Most documents have too few elements for such paths.
+        if longest * elements * min(elements, self.limits.depth) <= most:
             return
-        closes = self._last_marks() < 0
-        opening, closing, level = _tree(closes)
-        if longest * int(level.max()) <= most:
-            return
-        name_sizes = np.array([len(tag) for tag in self._codes], dtype=np.int64)
-        tag = np.array(self._tags[self._first_tag[-1] :], dtype=np.int64)
-        own = tag[(np.cumsum(~closes) - 1)[opening]]
-        ordinal = _ordinals(_parents(opening, level), own, len(name_sizes))
-        digits = np.searchsorted(10 ** np.arange(1, 19), ordinal, side="right") + 1
+        steps = np.array([len(f"/{tag}[1]") for tag in self._codes], dtype=np.int64)
+        opening, closing, _ = _tree(self._last_marks() < 0)
         # A step is in the paths of its element and of all below it.
-        below = (closing - opening + 1) // 2
-        if int(((name_sizes[own] + len("/[]") + digits) * below).sum()) > most:
+        below = ((closing - opening + 1) // 2)[np.argsort(opening)]
+        if int((steps[self._tags[self._first_tag[-1] :]] * below).sum()) > most:
             message = f"the paths of its elements have more than {most} characters together"
             raise DocumentError("xml.limit", message)
 
@@ -188,9 +181,8 @@ class Recorder:
             raise DocumentError("document.name", message) from None
         marks = self._last_marks()
         opening, closing, _ = _tree(marks < 0)
-        opened = np.flatnonzero(marks >= 0)[number]
-        (closed,) = closing[opening == opened]
-        return "".join(pieces[marks[opened] : ~marks[closed]]).strip()
+        own = np.argsort(opening)[number]
+        return "".join(pieces[marks[opening[own]] : ~marks[closing[own]]]).strip()
 
     def batch(self) -> Batch:
         """Return the documents recorded since the recorder was made.

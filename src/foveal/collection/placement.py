@@ -54,7 +54,7 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
     length = collection.lengths(number)[run.documents.number]
     number = number[run.documents.number]
     start, end, element = run.start.copy(), run.end.copy(), np.full(len(run), UNKNOWN)
-    problem = {i: NO_DOCUMENT.format(doc=run.doc[i]) for i in np.flatnonzero(length < 0).tolist()}
+    text = {i: NO_DOCUMENT.format(doc=run.doc[i]) for i in np.flatnonzero(length < 0).tolist()}
     # A path of one step is the whole document only if the root has that name.
     named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
     whole = (run.end < 0) & ~named
@@ -68,18 +68,13 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
             rows, doc, xpath = by_path, doc.gather(by_path), xpath.gather(by_path)
         found = collection.resolve(doc, xpath, number[rows])
         start[rows], end[rows], element[rows] = found.start, found.end, found.element
-        problem |= {int(by_path[i]): message for i, message in found.problem.items()}
+        text |= {int(by_path[i]): message for i, message in found.problem.items()}
     nowhere = end < 0
     start[nowhere] = end[nowhere] = 0
-    problems = [
-        Problem(
-            "collection.unknown_document" if length[i] < 0 else "collection.unknown_path",
-            run.source.path,
-            int(run.line[i]),
-            problem[i],
-        )
-        for i in sorted(problem)
-    ]
+    problems = []
+    for i in sorted(text):
+        code = "collection.unknown_document" if length[i] < 0 else "collection.unknown_path"
+        problems.append(Problem(code, run.source.path, int(run.line[i]), text[i]))
     return run.with_columns(start=start, end=end, length=length, element=element), problems
 
 
@@ -98,19 +93,20 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     unknown = length < 0
     differs = ~unknown & (judgements.length >= 0) & (judgements.length != length)
     beyond = ~unknown & ~differs & (reach > length)
-    wrong = {
-        i: f"document {doc[i]!r} is {judgements.length[i]} characters long here, but {length[i]} "
-        "in the collection; the index is of other documents or white space"
-        for i in np.flatnonzero(differs).tolist()
-    } | {
-        i: f"a span ends at {reach[i]}, past the end of document {doc[i]!r} of {length[i]} "
-        "characters in the collection"
-        for i in np.flatnonzero(beyond).tolist()
-    }
-    if wrong:
-        raise InputError(
-            judgements.problem("collection.length", i, text) for i, text in wrong.items()
+    wrong = [
+        judgements.problem(
+            "collection.length",
+            i,
+            f"document {doc[i]!r} is {judgements.length[i]} characters long here, but {length[i]} "
+            "in the collection; the index is of other documents or white space"
+            if differs[i]
+            else f"a span ends at {reach[i]}, past the end of document {doc[i]!r} of {length[i]} "
+            "characters in the collection",
         )
+        for i in [*np.flatnonzero(differs).tolist(), *np.flatnonzero(beyond).tolist()]
+    ]
+    if wrong:
+        raise InputError(wrong)
     notes = judgements.notes
     if unknown.all() and len(unknown):
         message = (
@@ -122,17 +118,16 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
         missing = doc.filter(pl.Series(unknown)).unique(maintain_order=True)
         shown = ", ".join(missing.head(_SHOWN).to_list())
         notes = (*notes, f"judged documents not in the collection, {len(missing)}: {shown}")
-    placed = replace(judgements, length=np.where(unknown, judgements.length, length), notes=notes)
-    return placed if judgements.places is None else _with_places(placed, collection)
-
-
-def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
-    """Return judgements with passages and best entry points that were XPaths as offsets."""
-    assert judgements.places is not None
+    judgements = replace(
+        judgements, length=np.where(unknown, judgements.length, length), notes=notes
+    )
+    if judgements.places is None:
+        return judgements
+    # Passages and best entry points that are XPaths become offsets.
     places = judgements.places.sort("row", maintain_order=True)
     row, line = places["row"].to_numpy(), places["line"].to_list()
     xpath = places.select(pl.concat_str("start", "end", separator=" ", ignore_nulls=True))
-    found = collection.resolve(judgements.doc.gather(row), xpath.to_series())
+    found = collection.resolve(doc.gather(row), xpath.to_series())
     if found.problem:
         code = "collection.unknown_path"
         raise InputError(
@@ -143,10 +138,9 @@ def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
     bep = judgements.bep.copy()
     bep[row[entry]] = found.start[entry]
     counts = np.bincount(row[~entry], minlength=len(judgements))
-    notes, lost = judgements.notes, np.flatnonzero(judgements.relevant & (counts == 0)).tolist()
+    lost = np.flatnonzero(judgements.relevant & (counts == 0)).tolist()
     if lost:
-        place = f"document {judgements.doc[lost[0]]!r}"
-        first = judgements.problem("judgements.passages", lost[0], place)
+        first = judgements.problem("judgements.passages", lost[0], f"document {doc[lost[0]]!r}")
         note = (
             f"relevant elements in documents without a relevant passage: {len(lost)}; taken as "
             f"not relevant ({first}{', ...' if len(lost) > 1 else ''})"
@@ -237,44 +231,40 @@ def place_elements(
         element[start == end] = UNKNOWN
     articles = is_whole_document(run)[left]
     element[articles] = trees.bounds[tree[articles]]
-    odd = np.flatnonzero(element < 0)
-    points: list[str] = []
-    if len(odd) and passages and not snap:
-        opening = collection.points(docs.gather(odd), start[odd], np.zeros(len(odd), dtype=bool))
-        closing = collection.points(docs.gather(odd), end[odd], (end > start)[odd])
-        points = [f"{first} {last}" for first, last in zip(opening, closing, strict=True)]
-    elif len(odd):
-        around = trees.find_enclosing(tree[odd], start[odd], end[odd])
-        if placed.xpath is not None:  # an attribute or a point is in the element of its path
-            owner = owners(placed.xpath.gather(left[odd]))
-            own = collection.resolve(docs.gather(odd), owner).element
-            around = np.where(own < 0, around, trees.bounds[tree[odd]] + own)
-        if not snap:
-            problems = []
-            texts = collection.xpaths(trees.path[around])
-            for row, text in zip(left[odd].tolist(), texts, strict=True):
-                message = (
-                    f"[{placed.start[row]},{placed.end[row]}) of {placed.doc[row]!r} is no "
-                    f"element; the smallest around it is {text} (--snap takes it)"
-                )
-                line = int(placed.line[row])
-                problems.append(Problem("run.element", placed.source.path, line, message))
-            raise InputError(problems)
-        element[odd] = around
     xpath = np.full(len(run), None, dtype=object)
     if placed.xpath is not None:
         xpath[:] = placed.xpath.to_list()
+    notes, odd = placed.notes, np.flatnonzero(element < 0)
+    odd_docs = docs.gather(odd)
+    if len(odd) and passages and not snap:
+        opening = collection.points(odd_docs, start[odd], np.zeros(len(odd), dtype=bool))
+        closing = collection.points(odd_docs, end[odd], (end > start)[odd])
+        xpath[left[odd]] = [f"{first} {last}" for first, last in zip(opening, closing, strict=True)]
+    elif len(odd):
+        around = trees.find_enclosing(tree[odd], start[odd], end[odd])
+        if placed.xpath is not None:  # an attribute or a point is in the element of its path
+            own = collection.resolve(odd_docs, owners(placed.xpath.gather(left[odd]))).element
+            around = np.where(own < 0, around, trees.bounds[tree[odd]] + own)
+        if not snap:
+            texts = collection.xpaths(trees.path[around])
+            raise InputError(
+                Problem(
+                    "run.element",
+                    placed.source.path,
+                    int(placed.line[row]),
+                    f"[{placed.start[row]},{placed.end[row]}) of {placed.doc[row]!r} is no "
+                    f"element; the smallest around it is {text} (--snap takes it)",
+                )
+                for row, text in zip(left[odd].tolist(), texts, strict=True)
+            )
+        element[odd] = around
+        notes = (*notes, Tally(MAPPED, len(odd)))
     start, end, numbers = placed.start.copy(), placed.end.copy(), numbers.copy()
     known = np.flatnonzero(element >= 0)
     rows, found = left[known], element[known]
     xpath[rows] = collection.xpaths(trees.path[found]).to_list()
     start[rows], end[rows] = trees.start[found], trees.end[found]
     numbers[rows] = found - trees.bounds[tree[known]]
-    notes = placed.notes
-    if points:
-        xpath[left[odd]] = points
-    elif len(odd):
-        notes = (*notes, Tally(MAPPED, len(odd)))
     series = pl.Series(xpath.tolist(), dtype=pl.String)
     return placed.with_columns(xpath=series, start=start, end=end, element=numbers, notes=notes)
 
