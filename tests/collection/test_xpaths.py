@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.collection.paths import Points, canonical, parse_ranges
+from foveal.formats.xpaths import Points, canonical, parse_ranges
 
 
 class Point(NamedTuple):

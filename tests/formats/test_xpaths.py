@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.collection.paths import canonical
-from foveal.formats.xpaths import ELEMENT, canonical_paths, is_root
+from foveal.formats.xpaths import ELEMENT, canonical, canonical_paths, is_root
 from inputs import read_run
 
 

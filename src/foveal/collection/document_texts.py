@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foveal.collection.element_index import Collection
+from foveal.collection.element_index import Collection, PathIndex
 from foveal.collection.parsing import Batch, Recorder
-from foveal.collection.paths import PathIndex
 from foveal.collection.sources import LINE, DocumentSource, Item, name_of
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import explain_os_error

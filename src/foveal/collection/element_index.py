@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.paths import PathIndex, Points, canonical, parse_ranges
+from foveal.collection.parsing import distinct
 from foveal.collection.sources import name_of
 from foveal.collection.storage import IndexSections, open_sections
 from foveal.errors import InputError
+from foveal.formats.xpaths import Points, canonical, parse_ranges
 from foveal.lookup import CachedTextFunction, KeyTable, number_rows
 from foveal.model import UNKNOWN, Provenance
 from foveal.spans import Ints, lay_out, ordered
@@ -30,6 +31,87 @@ _PROBLEMS = ("", NO_DOCUMENT, _NO_PATH, _NO_PLACE, _MERGED)
 
 _FEW_ELEMENTS = 1 << 22  # looked up by slots of their own, which take 16 to 24 bytes each
 _AT_ONCE = 1_000_000  # elements of documents whose text nodes are worked out together
+
+
+class PathIndex:
+    """Paths as an index has them: the parent of each, and tag and ordinal of its last step.
+
+    They turn from numbers to XPaths and back without writing all of them: together they may take
+    many times the memory of the rest of the index.
+
+    >>> parent, tag, ordinal = np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2])
+    >>> paths = PathIndex(parent, tag, ordinal, ["a", "p"])
+    >>> paths.texts(np.array([2, 0])).to_list()
+    ['/a[1]/p[2]', '/a[1]']
+    >>> paths.numbers(pl.Series(["/a[1]/p[2]", "/a[1]/p[3]", "/a", None])).tolist()
+    [2, -1, -1, -1]
+    """
+
+    def __init__(self, parent: Ints, tag: Ints, ordinal: Ints, tags: Sequence[str]) -> None:
+        self._parent, self._tag, self._ordinal = parent, tag, ordinal
+        self._tags = tags
+        self.numbers = CachedTextFunction(self._search)
+        """Returns the number of each XPath with every ordinal, `UNKNOWN` for absent ones."""
+
+    def __len__(self) -> int:
+        return len(self._parent)
+
+    def texts(self, numbers: Ints) -> pl.Series:
+        """Return the XPaths of these numbers."""
+        asked, which = np.unique(numbers, return_inverse=True)
+        levels, above = [asked], asked
+        while len(above):
+            parent = self._parent[above]
+            above = np.unique(parent[parent >= 0])
+            levels.append(above)
+        needed = np.unique(np.concatenate(levels))
+        # A parent has a smaller number than its children, so it is written before them.
+        place = np.searchsorted(needed, self._parent[needed]).tolist()
+        tags, texts = self._tags, [""] * len(needed)
+        columns = (self._parent[needed], self._tag[needed], self._ordinal[needed])
+        rows = zip(place, *(column.tolist() for column in columns), strict=True)
+        for i, (at, parent, tag, ordinal) in enumerate(rows):
+            texts[i] = f"{texts[at] if parent >= 0 else ''}/{tags[tag]}[{ordinal}]"
+        written = pl.Series("xpath", texts, dtype=pl.String)
+        return written.gather(np.searchsorted(needed, asked)[which])
+
+    def _search(self, xpaths: pl.Series) -> Ints:
+        """Return the numbers of distinct XPaths: down from the root, one step of all at a time."""
+        if not len(self):
+            return np.full(len(xpaths), UNKNOWN)
+        rooted = np.flatnonzero(xpaths.str.starts_with("/").to_numpy())
+        parts = xpaths.gather(rooted).str.slice(1).str.split("/")
+        depth = parts.list.len().to_numpy().astype(np.int64)
+        table = parts.explode().rename("step").to_frame()
+        steps, keys, order = self._keys
+        table = table.join(steps, on="step", how="left", maintain_order="left")
+        step = table["number"].fill_null(UNKNOWN).to_numpy().astype(np.int64)
+        first = np.cumsum(depth) - depth
+        found = np.full(len(rooted), UNKNOWN)
+        left = np.arange(len(rooted))
+        for level in range(int(depth.max(initial=0))):
+            left = left[depth[left] > level]
+            own = step[first[left] + level]
+            key = np.where(own >= 0, (found[left] + 1) * len(steps) + own, UNKNOWN)
+            at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+            found[left] = np.where(keys[at] == key, order[at], UNKNOWN)
+            left = left[found[left] >= 0]
+        number = np.full(len(xpaths), UNKNOWN)
+        number[rooted] = found
+        return number
+
+    @cached_property
+    def _keys(self) -> tuple[pl.DataFrame, Ints, Ints]:
+        """The distinct last steps, such as ``p[2]``, with their numbers; parent and step of each
+        path in one number, sorted, and whose they are.
+        """
+        steps, step = distinct(self._tag.astype(np.int64) << 32 | self._ordinal)
+        pairs = zip((steps >> 32).tolist(), (steps & 0xFFFFFFFF).tolist(), strict=True)
+        texts = pl.Series([f"{self._tags[t]}[{k}]" for t, k in pairs], dtype=pl.String)
+        key = (self._parent.astype(np.int64) + 1) * len(steps) + step
+        order = np.argsort(key)
+        table = pl.DataFrame({"step": texts, "number": np.arange(len(steps))})
+        return table, key[order], order
 
 
 class Element(NamedTuple):

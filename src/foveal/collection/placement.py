@@ -10,9 +10,8 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.collection.element_index import NO_DOCUMENT, Collection, Trees
-from foveal.collection.paths import owners
 from foveal.errors import InputError, Problem, Tally
-from foveal.formats.xpaths import ELEMENT
+from foveal.formats.xpaths import ELEMENT, owners
 from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
