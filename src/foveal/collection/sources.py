@@ -26,7 +26,7 @@ from typing import IO, Any, Self
 
 from foveal.collection.parsing import Recorder
 from foveal.errors import InputError
-from foveal.files.source import BOM, decompress, find_codec
+from foveal.files.source import BOM, decompress, explain_os_error, find_codec
 from foveal.files.xml import DocumentError, Limits, explain_undecodable
 
 XML, TEXT, LINE = "xml", "text", "line"
@@ -115,8 +115,6 @@ class DocumentSource:
     Attributes
     ----------
     path : Path
-    is_archive : bool
-        True for a zip or tar file: the last three attributes are known when all batches are out.
     size : int
         Bytes on the disk.
     contents : str
@@ -128,40 +126,43 @@ class DocumentSource:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.folder, self.is_archive = path, "", False
+        self.path, self.folder = path, ""
         self.passed_over: Counter[str] = Counter()
         self._files: list[tuple[str, int]] = []
-        self._members: Callable[[], Iterator[_Member]] | None = None
-        problem = None
+
+        def refuse(code: str, text: str) -> InputError:
+            return InputError.at(code, str(path), None, text)
+
         try:
             if not path.exists():
-                problem = "file.missing", "no such file or directory"
-            elif path.is_dir():
+                raise refuse("file.missing", "no such file or directory")
+            if path.is_dir():
+                self._form = "directory"
                 self._files = sorted(self._scan())
+                if not self._files:
+                    raise refuse("collection.empty", f"holds no document ({', '.join(_KINDS)})")
                 self.size = sum(size for _, size in self._files)
                 text = "".join(f"{name}\0{size}\n" for name, size in self._files)
                 self.contents = hashlib.blake2b(os.fsencode(text), digest_size=16).hexdigest()
-                if not self._files:
-                    problem = "collection.empty", f"holds no document ({', '.join(_KINDS)})"
-            elif not path.is_file():
-                problem = "file.stream", "is a pipe or a device; expected a file or directory"
-            else:
-                self.size = path.stat().st_size
-                self.contents = str(self.size)
-                if zipfile.is_zipfile(path):
-                    self.is_archive, self._members = True, self._zip_members
-                elif _is_tar(path):
-                    self.is_archive, self._members = True, self._tar_members
-                elif _find_kind(path) is not None:
-                    self._members = self._only_member
-                else:
-                    expected = "a directory, zip, tar, XML, text or JSON Lines file"
-                    problem = "collection.format", f"is no collection; expected {expected}"
+                return
+            if not path.is_file():
+                text = "is a pipe or a device; expected a file or directory"
+                raise refuse("file.stream", text)
+            self.size = path.stat().st_size
+            self.contents = str(self.size)
+            archive = "zip" if zipfile.is_zipfile(path) else "tar" if _is_tar(path) else None
+            form = archive or _find_kind(path)
+            if form is None:
+                expected = "a directory, zip, tar, XML, text or JSON Lines file"
+                raise refuse("collection.format", f"is no collection; expected {expected}")
+            self._form = form
         except OSError as error:
-            place, reason = error.filename or path, error.strerror or error
-            problem, path = ("file.unreadable", f"cannot be read: {reason}"), place
-        if problem is not None:
-            raise InputError.at(problem[0], str(path), None, problem[1])
+            raise explain_os_error(error, str(error.filename or path)) from None
+
+    @property
+    def is_archive(self) -> bool:
+        """True for a zip or tar file: contents and folder are known when all batches are out."""
+        return self._form in ("zip", "tar")
 
     def would_take(self, path: Path) -> bool:
         """Return True if a file is one of the documents, or would be if it existed."""
@@ -238,35 +239,35 @@ class DocumentSource:
         for name, length in self._files:
             before += length
             yield name, length, before / max(self.size, 1)
-        for member, kind, stream, measure in self._members() if self._members else ():
+        for member, kind, stream, measure in () if self._files else self._open_members():
             own = kind or self._recognise(member, partial(stream.peek, _HEAD))
             if own is not None:
                 for item in _read_documents(member.removeprefix("./"), own, stream, most):
                     yield item, len(item.data), measure()
 
-    def _zip_members(self) -> Iterator[_Member]:
-        with zipfile.ZipFile(self.path) as archive:
-            members = sorted(m for m in archive.namelist() if m[-1] != "/")
-            for number, member in enumerate(members, 1):
-                with archive.open(member) as stream:
-                    yield member, None, stream, partial(truediv, number, len(members))
-
-    def _tar_members(self) -> Iterator[_Member]:
-        with self.path.open("rb") as raw, _open_tar(raw, self.path) as archive:
-            for member in archive:
-                stream = archive.extractfile(member) if member.isfile() else None
-                if stream is not None:
-                    yield member.name, None, stream, lambda: raw.tell() / self.size
-                elif not member.isdir():
-                    self.passed_over["no files"] += 1
-
-    def _only_member(self) -> Iterator[_Member]:
-        name, kind = self.path.name, _find_kind(self.path)
-        if kind != LINE and _kind(name) is None and not _is_bare(self.path):  # compressed
-            name = self.path.stem
+    def _open_members(self) -> Iterator[_Member]:
+        """Yield the files of an archive, or the only file."""
+        if self._form == "zip":
+            with zipfile.ZipFile(self.path) as archive:
+                members = sorted(m for m in archive.namelist() if m[-1] != "/")
+                for number, member in enumerate(members, 1):
+                    with archive.open(member) as stream:
+                        yield member, None, stream, partial(truediv, number, len(members))
+            return
         with self.path.open("rb") as raw:
-            stream = _expand(raw, self.path)
-            yield name, kind, stream, lambda: raw.tell() / self.size if kind == LINE else 1.0
+            if self._form != "tar":
+                # The name of a compressed file ends in another extension.
+                has_own_name = self._form == LINE or _kind(self.path.name) or _is_bare(self.path)
+                name = self.path.name if has_own_name else self.path.stem
+                yield name, self._form, _expand(raw, self.path), lambda: raw.tell() / self.size
+                return
+            with _open_tar(raw, self.path) as archive:
+                for entry in archive:
+                    content = archive.extractfile(entry) if entry.isfile() else None
+                    if content is not None:
+                        yield entry.name, None, content, lambda: raw.tell() / self.size
+                    elif not entry.isdir():
+                        self.passed_over["no files"] += 1
 
     def _recognise(self, member: str, read_head: Callable[[], bytes]) -> str | None:
         """Return the kind of a file by its extension or first bytes; count a file that has none."""
