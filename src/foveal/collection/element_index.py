@@ -77,41 +77,30 @@ class PathIndex:
 
     def _search(self, xpaths: pl.Series) -> Ints:
         """Return the numbers of distinct XPaths: down from the root, one step of all at a time."""
-        if not len(self):
-            return np.full(len(xpaths), UNKNOWN)
         rooted = np.flatnonzero(xpaths.str.starts_with("/").to_numpy())
         parts = xpaths.gather(rooted).str.slice(1).str.split("/")
         depth = parts.list.len().to_numpy().astype(np.int64)
-        table = parts.explode().rename("step").to_frame()
-        steps, keys, order = self._keys
-        table = table.join(steps, on="step", how="left", maintain_order="left")
-        step = table["number"].fill_null(UNKNOWN).to_numpy().astype(np.int64)
-        first = np.cumsum(depth) - depth
-        found = np.full(len(rooted), UNKNOWN)
-        left = np.arange(len(rooted))
+        steps, paths = self._keys
+        step, first = steps.find(parts.explode()), np.cumsum(depth) - depth
+        found, left = np.full(len(rooted), UNKNOWN), np.arange(len(rooted))
         for level in range(int(depth.max(initial=0))):
             left = left[depth[left] > level]
             own = step[first[left] + level]
-            key = np.where(own >= 0, (found[left] + 1) * len(steps) + own, UNKNOWN)
-            at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
-            found[left] = np.where(keys[at] == key, order[at], UNKNOWN)
+            key = (found[left] + 1) * len(steps.keys) + own
+            found[left] = np.where(own < 0, UNKNOWN, paths.find(key.view(np.uint64)))
             left = left[found[left] >= 0]
         number = np.full(len(xpaths), UNKNOWN)
         number[rooted] = found
         return number
 
     @cached_property
-    def _keys(self) -> tuple[pl.DataFrame, Ints, Ints]:
-        """The distinct last steps, such as ``p[2]``, with their numbers; parent and step of each
-        path in one number, sorted, and whose they are.
-        """
+    def _keys(self) -> tuple[KeyTable, KeyTable]:
+        """The distinct last steps, such as ``p[2]``; the paths by parent and step in one number."""
         steps, step = distinct(self._tag.astype(np.int64) << 32 | self._ordinal)
         pairs = zip((steps >> 32).tolist(), (steps & 0xFFFFFFFF).tolist(), strict=True)
         texts = pl.Series([f"{self._tags[t]}[{k}]" for t, k in pairs], dtype=pl.String)
-        key = (self._parent.astype(np.int64) + 1) * len(steps) + step
-        order = np.argsort(key)
-        table = pl.DataFrame({"step": texts, "number": np.arange(len(steps))})
-        return table, key[order], order
+        keys = (self._parent.astype(np.int64) + 1) * len(steps) + step
+        return KeyTable(texts), KeyTable(keys.view(np.uint64))
 
 
 class Element(NamedTuple):
@@ -251,15 +240,14 @@ class Collection:
 
     @cached_property
     def documents(self) -> pl.DataFrame:
-        """Documents with their number and length: columns doc, code, length."""
+        """Documents in the order of their numbers: columns doc and length."""
         names = self._sections["doc_names"].tobytes().decode().split("\n")[:-1]
-        return pl.DataFrame(
-            {
-                "doc": pl.Series(names, dtype=pl.String),
-                "code": np.arange(len(names)),
-                "length": self._sections["doc_length"].astype(np.int64),
-            }
-        )
+        length = self._sections["doc_length"].astype(np.int64)
+        return pl.DataFrame({"doc": pl.Series(names, dtype=pl.String), "length": length})
+
+    @cached_property
+    def _names(self) -> KeyTable:
+        return KeyTable(self.documents["doc"])
 
     @cached_property
     def _paths(self) -> PathIndex:
@@ -288,16 +276,10 @@ class Collection:
 
     def _search(self, names: pl.Series) -> Ints:
         """Return the numbers of documents; an unknown name is tried without a file's extension."""
-        number, rows, asked = np.full(len(names), UNKNOWN), np.arange(len(names)), names
-        for _ in range(2):
-            # The table that is hashed is the smaller one: of a collection only few are asked for.
-            found = pl.DataFrame({"doc": asked, "row": rows}).join(self.documents, on="doc")
-            number[found["row"].to_numpy()] = found["code"].to_numpy()
-            rows = np.flatnonzero(number < 0)
-            if not len(rows):
-                break
-            short = [name_of(doc) if "." in doc else doc for doc in names.gather(rows)]
-            asked = pl.Series(short, dtype=pl.String)
+        number = self._names.find(names)
+        unknown = np.flatnonzero(number < 0)
+        short = [name_of(doc) if "." in doc else doc for doc in names.gather(unknown)]
+        number[unknown] = self._names.find(pl.Series(short, dtype=pl.String))
         return number
 
     def lengths(self, docs: pl.Series | Ints) -> Ints:
@@ -447,10 +429,8 @@ class Collection:
         element = np.arange(bounds[-1]) + np.repeat(first - bounds[:-1], counts)
         path = self._sections["path"][element].astype(np.int64)
         # Elements are sorted by document and path.
-        above, base = (
-            self._parent[path],
-            np.repeat(np.arange(len(code)), counts) * len(self._parent),
-        )
+        above, base = self._parent[path], np.repeat(np.arange(len(code)), counts)
+        base *= len(self._parent)
         parent = np.where(above < 0, UNKNOWN, np.searchsorted(base + path, base + above))
         return Trees(bounds, path, parent, *self._spans(element))
 
@@ -508,10 +488,8 @@ class Collection:
 
     def children(self, doc: str, xpath: str) -> list[Element]:
         """Return the elements just below one, in document order."""
-        tree, path = self._tree(doc), self.element(doc, xpath).xpath
-        return self._elements(
-            tree, self._parent[tree.path] == self._paths.numbers(pl.Series([path]))
-        )
+        tree, path = self._tree(doc), pl.Series([self.element(doc, xpath).xpath])
+        return self._elements(tree, self._parent[tree.path] == self._paths.numbers(path))
 
     def smallest_around(self, doc: str, start: int, end: int) -> Element:
         """Return the smallest element that holds ``[start, end)``, as `Trees.find_enclosing`."""
