@@ -13,12 +13,14 @@ import hashlib
 import re
 from array import array
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import count, pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from foveal.errors import Problem
 from foveal.files.xml import DocumentError, Limits, parse_xml
 from foveal.spans import Ints
 
@@ -53,7 +55,10 @@ class PathTable(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """The elements of some documents: the document, path, start and end of each."""
+    """The elements of some documents: the document, path, start and end of each.
+
+    While an index is built, a batch also knows where its documents and failures come from.
+    """
 
     documents: tuple[str, ...]
     lengths: Ints
@@ -63,6 +68,14 @@ class Batch(NamedTuple):
     start: Ints
     end: Ints
     paths: PathTable
+    places: Sequence[str] = ()
+    named_inside: Sequence[bool] = ()
+    """True for a document whose name is from within, not from where it lies."""
+    failures: Sequence[Problem] = ()
+    size: int = 0
+    """Bytes that were read."""
+    done: float = 1.0
+    """The share of the source that is behind when this batch is."""
 
 
 def text_digest(text: str) -> bytes:
@@ -130,7 +143,12 @@ class Recorder:
             if re.search(pattern, name):
                 raise DocumentError("document.name", f"the document's name {problem}")
         if self.whitespace == "merge":
-            pieces = _merge_blanks(pieces)
+            # White space becomes single blanks, also across the tags between pieces.
+            after_blank = False
+            for i, piece in enumerate(pieces):
+                text = _BLANKS.sub(" ", piece)
+                pieces[i] = text.removeprefix(" ") if after_blank else text
+                after_blank = text.endswith(" ") if text else after_blank
         elif self.whitespace == "strip":
             marks = self._last_marks()
             node = np.unique(np.where(marks < 0, ~marks, marks))
@@ -215,16 +233,6 @@ class Recorder:
             end=positions[piece + ~marks[closing]] - origin,
             paths=PathTable(*table, tuple(tags[code] for code in codes.tolist())),
         )
-
-
-def _merge_blanks(pieces: list[str]) -> list[str]:
-    """Return pieces with white space as single blanks, also across the tags between them."""
-    merged, after_blank = [], False
-    for piece in pieces:
-        text = _BLANKS.sub(" ", piece)
-        merged.append(text.removeprefix(" ") if after_blank else text)
-        after_blank = text.endswith(" ") if text else after_blank
-    return merged
 
 
 # -- trees: tags in document order, which the parser has checked to be nested properly -------------

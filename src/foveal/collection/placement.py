@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.element_index import NO_DOCUMENT, Collection, Trees
+from foveal.collection.element_index import NO_DOCUMENT, Collection
 from foveal.errors import InputError, Problem, Tally
 from foveal.formats.xpaths import ELEMENT, owners
 from foveal.lookup import number_rows
@@ -225,7 +225,14 @@ def place_elements(
     docs, start, end = placed.doc.gather(left), placed.start[left], placed.end[left]
     numbered = number_rows(docs)
     trees, tree = collection.trees(docs.gather(numbered.first_rows)), numbered.number
-    element = _find_extents(trees, tree, start, end)
+    # The deepest element with the extent of each result is the last of them.
+    on = ["tree", "start", "end"]
+    owner = np.repeat(np.arange(len(trees.bounds) - 1), np.diff(trees.bounds))
+    extents = pl.DataFrame({"tree": owner, "start": trees.start, "end": trees.end})
+    extents = extents.with_row_index("element").unique(on, keep="last", maintain_order=True)
+    asked = pl.DataFrame({"tree": tree, "start": start, "end": end})
+    joined = asked.join(extents, on=on, how="left", maintain_order="left")["element"]
+    element = joined.cast(pl.Int64).fill_null(UNKNOWN).to_numpy().copy()
     if snap:  # a place without extent is a point, not an empty element there
         element[start == end] = UNKNOWN
     articles = is_whole_document(run)[left]
@@ -266,19 +273,3 @@ def place_elements(
     numbers[rows] = found - trees.bounds[tree[known]]
     series = pl.Series(xpath.tolist(), dtype=pl.String)
     return placed.with_columns(xpath=series, start=start, end=end, element=numbers, notes=notes)
-
-
-def _find_extents(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
-    """Return the deepest element with each extent, `UNKNOWN` for no element."""
-    on = ["tree", "start", "end"]
-    elements = pl.DataFrame(
-        {
-            "tree": np.repeat(np.arange(len(trees.bounds) - 1), np.diff(trees.bounds)),
-            "start": trees.start,
-            "end": trees.end,
-            "element": np.arange(len(trees.path)),
-        }
-    ).unique(on, keep="last", maintain_order=True)
-    asked = pl.DataFrame({"tree": tree, "start": start, "end": end})
-    found = asked.join(elements, on=on, how="left", maintain_order="left")
-    return found["element"].fill_null(UNKNOWN).to_numpy().copy()
