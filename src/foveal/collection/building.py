@@ -25,6 +25,7 @@ from foveal.collection.sources import DocumentSource, Task
 from foveal.collection.storage import is_index, open_sections, write_sections
 from foveal.errors import FovealError, InputError, Problem, UsageError
 from foveal.executors import map_in_order
+from foveal.files.atomic import same_file
 from foveal.files.xml import DocumentError, Limits
 from foveal.spans import Ints
 
@@ -257,8 +258,7 @@ def build_index(
                 place = str(sources[0].path)
                 raise InputError.at("collection.empty", place, None, "holds no document")
             for one in sources:
-                same_file = os.path.realpath(one.path) == os.path.realpath(output)
-                if isinstance(one, IndexSource) and same_file:
+                if isinstance(one, IndexSource) and same_file(one.path, output):
                     one.check_unchanged()
             header: dict[str, Any] = {
                 "foveal": __version__,
@@ -498,10 +498,4 @@ class _IndexWriter:
         whole = self.folder / "index"
         write_sections(whole, {**header, **asdict(summary), "tags": tags, **shard}, sections)
         whole.replace(self.output)
-        if os.name == "posix":  # bring the name of the file to the disk, too
-            handle = os.open(self.output.parent, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
         return summary

@@ -135,7 +135,7 @@ class SourceTexts:
             raise InputError(failures)
 
     def read(self, docs: Names[str], *, every: bool = False) -> Iterator[Text]:
-        """Yield the texts of those documents that the source has, each under the name asked for.
+        """Yield the texts of the documents that the source has, each under the name asked for.
 
         A document may be asked for with the extension of its file, too, unless that is the name
         of another document. With `every`, all other documents follow under their own names.

@@ -221,7 +221,11 @@ class Recorder:
         document = of_element[number]
         codes, tag = distinct(np.array(self._tags, dtype=np.int64))
         tags = list(self._codes)
-        path, table = _number_paths(_parents(opening, level), tag[number], level, len(codes))
+        # The parent of an element is the last one before it that is one level up.
+        span = opening.max(initial=0) + 1
+        place = level * span + opening
+        parent = np.where(level > 1, np.searchsorted(place, place - span) - 1, -1)
+        path, table = _number_paths(parent, tag[number], level, len(codes))
         piece, origin = first_piece[document], base[document]
         return Batch(
             documents=tuple(self._names),
@@ -249,13 +253,6 @@ def _tree(closes: Bools) -> tuple[Ints, Ints, Ints]:
     return order[::2], order[1::2], level[order[::2]]
 
 
-def _parents(opening: Ints, level: Ints) -> Ints:
-    """Return the parent of each element, -1 for roots: the last element one level up before it."""
-    place = level * (opening.max(initial=0) + 1) + opening
-    above = np.searchsorted(place, place - opening.max(initial=0) - 1) - 1
-    return np.where(level > 1, above, -1)
-
-
 def distinct(values: Ints) -> tuple[Ints, Ints]:
     """Return the distinct values in order, and the number of each value among them.
 
@@ -279,7 +276,13 @@ def _number_paths(
     parent: Ints, tag: Ints, level: Ints, tags: int
 ) -> tuple[Ints, tuple[Ints, Ints, Ints]]:
     """Number the distinct paths level by level: the path of each element, and the table."""
-    ordinal = _ordinals(parent, tag, tags)
+    # The ordinal counts siblings of one tag; roots of different documents are not siblings.
+    number = np.arange(len(parent))
+    key = np.where(parent < 0, -1 - number, parent) * max(tags, 1) + tag
+    order = np.argsort(key, kind="stable")
+    opens = np.maximum.accumulate(np.where(_find_groups(key[order]), number, 0))
+    ordinal = np.empty(len(key), dtype=np.int64)
+    ordinal[order] = number - opens + 1
     most = int(ordinal.max(initial=0)) + 1
     steps, step = distinct(tag * most + ordinal)
     path = np.empty(len(parent), dtype=np.int64)
@@ -288,21 +291,9 @@ def _number_paths(
     for first, last in pairwise(bounds.tolist()):
         here = slice(first, last)
         above = path[parent[here]] if first else np.full(last, -1, dtype=np.int64)
-        new, number = distinct((above + 1) * len(steps) + step[here])
-        path[here] = known + number
+        new, which = distinct((above + 1) * len(steps) + step[here])
+        path[here] = known + which
         keys.append(new)
         known += len(new)
     above, of_path = np.divmod(np.concatenate(keys), max(len(steps), 1))
     return path, (above - 1, steps[of_path] // most, steps[of_path] % most)
-
-
-def _ordinals(parent: Ints, tag: Ints, tags: int) -> Ints:
-    """Return the position of each element among its siblings of the same tag, from 1."""
-    # Roots of different documents are not siblings.
-    number = np.arange(len(parent))
-    key = np.where(parent < 0, -1 - number, parent) * max(tags, 1) + tag
-    order = np.argsort(key, kind="stable")
-    first = np.maximum.accumulate(np.where(_find_groups(key[order]), number, 0))
-    ordinal = np.empty(len(key), dtype=np.int64)
-    ordinal[order] = number - first + 1
-    return ordinal

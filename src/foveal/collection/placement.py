@@ -192,14 +192,14 @@ def place_elements(
     Parameters
     ----------
     snap : bool
-        A result that is no element becomes the smallest one around it.
+        Replace a result that is not an element with the smallest enclosing element.
     lenient : bool
-        Results past the end of their document are clipped, and those that the collection does not
-        hold are left empty.
+        Clip results past the end of their document, and leave those empty that the collection
+        does not hold.
     passages : bool
-        A result that is no element is named by the points where it starts and ends.
+        Name a result that is not an element by the points where it starts and ends.
 
-    With neither `snap` nor `passages`, a result that is no element is an error.
+    With neither `snap` nor `passages`, a result that is not an element is an error.
     """
     placed = place_run(run, collection, lenient=lenient)
     length, numbers = placed.length, placed.element

@@ -366,7 +366,7 @@ def _read_head(path: str) -> bytes:
 
 
 def _find_kind(path: Path) -> str | None:
-    """Return the kind of a single file, which may be compressed; None if it is no document."""
+    """Return the kind of a single file, which may be compressed; None if it is not a document."""
     kind = _kind(path.name) or _kind(path.stem)
     if kind is not None:
         return kind
