@@ -17,7 +17,7 @@ from foveal.collection.sources import name_of
 from foveal.collection.storage import IndexSections, open_sections
 from foveal.errors import InputError
 from foveal.formats.xpaths import Points, canonical, parse_ranges
-from foveal.lookup import CachedTextFunction, KeyTable
+from foveal.lookup import CachedTextFunction, KeyTable, number_rows
 from foveal.model import UNKNOWN, Provenance
 from foveal.spans import Ints, lay_out, ordered
 
@@ -366,11 +366,14 @@ class Collection:
 
         Also returns which of `_PROBLEMS` each has.
         """
-        first, last = parse_ranges(xpaths)
+        numbered = number_rows(xpaths)
+        opens, closes = parse_ranges(xpaths.gather(numbered.first_rows))
+        first = opens.gather(numbered.number)
         opening = closing = self.find(doc, self._paths.numbers(first.element))
         start, end = self._inside(doc, opening, first)
-        since = start
-        if last is not first:
+        since, last = start, first
+        if closes is not opens:
+            last = closes.gather(numbered.number)
             closing = self.find(doc, self._paths.numbers(last.element))
             since, end = self._inside(doc, closing, last)
         malformed = (first.element.is_null() | last.element.is_null()).to_numpy()

@@ -35,6 +35,11 @@ class Points(NamedTuple):
     offset: Ints  # -1 for none
     attribute: npt.NDArray[np.bool_]
 
+    def gather(self, rows: Ints) -> Points:
+        """Return the points of these rows."""
+        element, node, offset, attribute = self
+        return Points(element.gather(rows), node[rows], offset[rows], attribute[rows])
+
 
 def canonical_paths(paths: pl.Series) -> pl.Series:
     """Return paths of elements with every ordinal; points, attributes and ranges as they are.
