@@ -140,7 +140,7 @@ def test_options_reach_the_index(articles: Path, capsys: pytest.CaptureFixture[s
     assert index(capsys, "articles", "-o", "x", *options).code == 0
     collection = Collection.open("x")
     assert collection.whitespace == "merge"
-    assert collection.documents.rows() == [("7", 0, 4), ("8", 1, 1)]
+    assert collection.documents.rows() == [("7", 4), ("8", 1)]
 
 
 def test_an_existing_index_is_kept_when_a_build_fails(

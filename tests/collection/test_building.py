@@ -546,7 +546,7 @@ def test_one_two_and_three_processes_write_the_same_bytes(
     with ThreadPoolExecutor(3) as threads:
         build_index(source, tmp_path / "threads", executor=threads)
     with ProcessPoolExecutor(2, get_context("spawn")) as processes:
-        build_index(source, tmp_path / "two", executor=processes, ahead=1)
+        build_index(source, tmp_path / "two", executor=processes)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "threads").read_bytes()
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 

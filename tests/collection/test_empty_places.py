@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 
 from foveal.collection import Collection, Element
-from foveal.collection.paths import owners
 from foveal.collection.placement import place_run
 from foveal.evaluation.validation import find_off_target
+from foveal.formats.xpaths import owners
 from foveal.model import Run
 from foveal.model.topics import Topic, Topics
 from xml_trees import Tree, document, expected, index_of, trees

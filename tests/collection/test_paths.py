@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.collection import Collection
-from foveal.collection.paths import PathIndex
+from foveal.collection.element_index import PathIndex
 from foveal.model import UNKNOWN
 from xml_trees import index_of
 

@@ -18,7 +18,6 @@ from foveal.collection import (
     DocumentError,
     Limits,
     build_index,
-    parsing,
 )
 from foveal.collection.parsing import Recorder
 from inputs import refusal
@@ -403,23 +402,6 @@ def test_paths_that_are_endless_together_are_refused(name: str, tmp_path: Path) 
     message = f"the paths of its elements have more than {most} characters together"
     assert collection.header["failures"] == [["bad.xml", message]]
     assert collection.xpaths().to_list() == ["/a[1]"]
-
-
-@pytest.mark.parametrize("leaves", [0, 1, 9, 10, 99, 100, 1234])
-def test_the_length_of_all_paths_is_counted_exactly(
-    leaves: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = nested(b"ab", 30, b"<c/>" * leaves + b"<d><c>x</c></d>" * 3)
-    recorder = Recorder()
-    recorder.add("d", data)
-    total = sum(map(len, batch_spans(recorder.batch())[0]))
-    monkeypatch.setattr(parsing, "PATHS_PER_BYTE", 0)
-    monkeypatch.setattr(parsing, "PATHS", total)
-    assert text_length(data) == 3
-    monkeypatch.setattr(parsing, "PATHS", total - 1)
-    assert (
-        error(data) == f"the paths of its elements have more than {total - 1} characters together"
-    )
 
 
 def test_a_document_as_deep_as_it_may_be_is_one() -> None:

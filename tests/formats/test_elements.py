@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.collection import paths
+from foveal.collection.element_index import PathIndex
 from inputs import read_run, refusal, results, rewritten
 
 LINE = "1 Q0 D1 1 0.5 mine /article[1]/bdy[1]\n"
@@ -96,7 +96,7 @@ PATH_OF = st.sampled_from(
 ROWS = st.lists(st.tuples(st.sampled_from("112"), st.sampled_from(["D", "d/1", "é"]), PATH_OF))
 
 
-def as_read(tree: paths.PathIndex, text: str) -> tuple[list[tuple[object, ...]], foveal.Run]:
+def as_read(tree: PathIndex, text: str) -> tuple[list[tuple[object, ...]], foveal.Run]:
     """The rows of a run with the numbers of their paths, and the run itself."""
     run = read_run(text)
     assert run.xpath is not None
@@ -116,7 +116,7 @@ def test_paths_that_were_met_before_are_read_as_others_are(
     ]
     text = end.join(lines) + (end if final else "")
     fresh, used = (
-        paths.PathIndex(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2]), "ap")
+        PathIndex(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2]), "ap")
         for _ in range(2)
     )
     as_read(used, "1 Q0 D 1 1 r /a[1]/p[2]\n1 Q0 D 2 1 r /a[1]/p[2]\n")

@@ -1,35 +1,28 @@
-"""Paths of elements with every ordinal, whoever wrote them."""
+"""XPaths as INEX wrote them, and the paths of elements with every ordinal."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.collection.paths import canonical
-from foveal.formats.xpaths import ELEMENT, canonical_paths, is_root
+from foveal.formats.xpaths import (
+    ELEMENT,
+    Points,
+    canonical,
+    canonical_paths,
+    is_root,
+    parse_ranges,
+)
 from inputs import read_run
 
 
 def one(path: str) -> str:
     return str(canonical_paths(pl.Series([path]))[0])
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("/article", "/article[1]"),
-        ("/article/sec[2]/p", "/article[1]/sec[2]/p[1]"),
-        ("/a/m:math/é", "/a[1]/m:math[1]/é[1]"),
-        ("/a[1]/b[12]", "/a[1]/b[12]"),
-    ],
-)
-def test_a_missing_ordinal_is_1(path: str, expected: str) -> None:
-    assert one(path) == expected
-    assert canonical(path) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,15 +49,6 @@ def test_what_is_no_element_stays_as_it_is(path: str) -> None:
 def test_null_stays_null() -> None:
     assert canonical_paths(pl.Series(["/a", None], dtype=pl.String)).to_list() == ["/a[1]", None]
     assert canonical_paths(pl.Series([], dtype=pl.String)).to_list() == []
-
-
-@settings(max_examples=60)
-@given(st.lists(st.text("/[]()@. 012ab:é", max_size=12)))
-def test_it_is_what_the_parser_of_paths_says(paths: list[str]) -> None:
-    expected = [canonical(path) or path for path in paths]
-    found = canonical_paths(pl.Series(paths, dtype=pl.String))
-    assert found.to_list() == expected
-    assert canonical_paths(found).to_list() == expected
 
 
 @pytest.mark.parametrize(
@@ -119,3 +103,153 @@ def test_a_root_is_known_whatever_path_comes_first(paths: list[str | None]) -> N
     found = is_root(pl.Series(paths, dtype=pl.String)).tolist()
     root = re.compile(r"/[^/\[\]@()\s]+(\[1\])?")
     assert found == [path is not None and root.fullmatch(path) is not None for path in paths]
+
+
+# -- points and ranges ---------------------------------------------------------------------------
+
+
+class Point(NamedTuple):
+    """One of `Points`."""
+
+    element: str
+    node: int = 0
+    offset: int = -1
+    attribute: bool = False
+
+
+def one_by_one(points: Points) -> list[Point | None]:
+    return [
+        None if element is None else Point(element, node, offset, attribute)
+        for element, node, offset, attribute in zip(
+            points.element,
+            points.node.tolist(),
+            points.offset.tolist(),
+            points.attribute.tolist(),
+            strict=True,
+        )
+    ]
+
+
+def parse_range(path: str | None) -> tuple[Point | None, Point | None]:
+    first, last = parse_ranges(pl.Series([path], dtype=pl.String))
+    return one_by_one(first)[0], one_by_one(last)[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/a", "/a[1]"),
+        ("/a[1]/b[12]/c", "/a[1]/b[12]/c[1]"),
+        ("/m:math/x-1.y/é", "/m:math[1]/x-1.y[1]/é[1]"),
+        ("", None),
+        ("/", None),
+        ("a", None),
+        ("/a/", None),
+        ("//a", None),
+        ("/a[0]", None),
+        ("/a[01]", None),
+        ("/a[-1]", None),
+        ("/a[]", None),
+        ("/a[1][2]", None),
+        ("/a[1]b", None),
+        ("/a b", None),
+        ("/*[1]", "/*[1]"),  # no element is called so
+        ("/a/@id", None),
+        ("/a/text()", None),
+    ],
+)
+def test_canonical(path: str, expected: str | None) -> None:
+    assert canonical(path) == expected
+    assert one(path) == (expected or path)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/a", Point("/a[1]")),
+        ("/a/text()", Point("/a[1]", 1)),
+        ("/a/text()[3]", Point("/a[1]", 3)),
+        ("/a/text()[3].0", Point("/a[1]", 3, 0)),
+        ("/a/text().17", Point("/a[1]", 1, 17)),
+        ("/a/@id", Point("/a[1]", attribute=True)),
+        ("/a[2]/@xlink:href[1]", Point("/a[2]", attribute=True)),
+        ("/text()", None),
+        ("/@id", None),
+        ("/a/text()[0]", None),
+        ("/a/text()[1].", None),
+        ("/a/text()[1].-1", None),
+        ("/a/text()[1]/b", None),
+        ("/a/@id/b", None),
+        ("/a/@id[2]", None),
+    ],
+)
+def test_a_point(path: str, expected: Point | None) -> None:
+    assert parse_range(path) == (expected, expected)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/a", (Point("/a[1]"), Point("/a[1]"))),
+        (" /a\t/b[2] ", (Point("/a[1]"), Point("/b[2]"))),
+        ("/a/text() /b/@id", (Point("/a[1]", 1), Point("/b[1]", attribute=True))),
+        ("/a /b /c", (None, None)),
+        ("/a b", (Point("/a[1]"), None)),
+        ("//a /b", (None, Point("/b[1]"))),
+        ("", (None, None)),
+        (None, (None, None)),
+    ],
+)
+def test_a_range(path: str | None, expected: object) -> None:
+    assert parse_range(path) == expected
+
+
+def test_numbers_of_any_length_are_read() -> None:
+    ((_, node, offset, _), _) = parse_range(f"/a/text()[{10**30}].{10**40}")
+    assert node == offset > 1 << 32
+
+
+TEXT = re.compile(r"(.*)/text\(\)(?:\[([1-9]\d*)\])?(?:\.(\d+))?")
+ATTRIBUTE = re.compile(r"(.*)/@[^/\[\]@()\s]+(?:\[1\])?")
+
+
+def naive(path: str) -> Point | None:
+    """One path, step by step."""
+    text, attribute = TEXT.fullmatch(path), ATTRIBUTE.fullmatch(path)
+    element = canonical(text[1] if text else attribute[1] if attribute else path)
+    if element is None:
+        return None
+    if text is None:
+        return Point(element, attribute=attribute is not None)
+    return Point(element, int(text[2] or 1), -1 if text[3] is None else int(text[3]))
+
+
+PIECES = [
+    "/",
+    "a",
+    "é",
+    "/b",
+    "[1]",
+    "[12]",
+    "[0]",
+    "/text()",
+    ".3",
+    ".0",
+    "/@i",
+    "@",
+    "[",
+    " ",
+    "*",
+]
+
+
+@settings(max_examples=60)
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=6).map("".join), max_size=20))
+def test_many_at_once_are_what_each_is(paths: list[str]) -> None:
+    first, last = parse_ranges(pl.Series(paths, dtype=pl.String))
+    for path, opens, closes in zip(paths, one_by_one(first), one_by_one(last), strict=True):
+        parts = path.split()
+        if len(parts) in (1, 2):
+            assert (opens, closes) == (naive(parts[0]), naive(parts[-1]))
+        else:
+            assert (opens, closes) == (None, None)

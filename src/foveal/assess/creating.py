@@ -29,10 +29,10 @@ from foveal.assess.procedure import PROCEDURES
 from foveal.assess.schema import connect, prepare
 from foveal.assess.vocabularies import title_of
 from foveal.collection import Collection, SourceTexts
-from foveal.collection.paths import canonical
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
 from foveal.formats.pool_files import Pool
+from foveal.formats.xpaths import canonical
 from foveal.model import Topics
 
 __all__ = ["STORES", "create", "placed", "relative"]

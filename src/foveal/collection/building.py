@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import compress, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +25,13 @@ from foveal.collection.sources import DocumentSource, Task
 from foveal.collection.storage import is_index, open_sections, write_sections
 from foveal.errors import FovealError, InputError, Problem, UsageError
 from foveal.executors import map_in_order
+from foveal.files.atomic import same_file
 from foveal.files.xml import DocumentError, Limits
 from foveal.spans import Ints
 
 _MOST_FAILURES = 100  # beyond those allowed, after which a build stops
 _BLOCK_ELEMENTS = 500_000  # elements of an index that are taken over at once
-_STEP_BITS = 31
+_STEP_BITS = 63  # of a tag and an ordinal in one number
 # The arrays that grow while an index is built, and their types.
 _RAW = dict.fromkeys(("path", "start", "end", "doc_elements", "doc_length"), "<u4")
 _RAW["doc_digest"] = "|u1"
@@ -98,18 +98,6 @@ class Summary:
 # -- sources ---------------------------------------------------------------------------------------
 
 
-class ParsedBatch(NamedTuple):
-    """A batch of documents as a worker parsed it, or as an index has it."""
-
-    batch: Batch
-    places: list[str]
-    inside: list[bool]
-    """True for a document whose name is from within, not from where it lies."""
-    failures: list[Problem]
-    size: int
-    done: float
-
-
 class IndexSource:
     """An index whose documents become part of another one; nothing is parsed again."""
 
@@ -129,7 +117,7 @@ class IndexSource:
         message = "changed since this command began; start again"
         raise InputError.at("index.changed", str(self.path), None, message)
 
-    def read_batches(self) -> Iterator[ParsedBatch]:
+    def read_batches(self) -> Iterator[Batch]:
         """Yield the documents in batches, all with the same paths."""
         self.check_unchanged()
         sections = self.sections
@@ -140,7 +128,7 @@ class IndexSource:
         blocks = np.searchsorted(bounds, np.arange(0, bounds[-1], _BLOCK_ELEMENTS))
         for first, after in pairwise(np.unique([*blocks, len(names)]).tolist()):
             own, documents = slice(int(bounds[first]), int(bounds[after])), after - first
-            batch = Batch(
+            yield Batch(
                 documents=tuple(names[first:after]),
                 lengths=sections["doc_length"][first:after].astype(np.int64),
                 digests=sections["doc_digest"][DIGEST * first : DIGEST * after].tobytes(),
@@ -149,10 +137,11 @@ class IndexSource:
                 start=sections["start"][own],
                 end=sections["end"][own],
                 paths=paths,
+                places=[str(self.path)] * documents,
+                named_inside=[True] * documents,
+                size=12 * (own.stop - own.start),
+                done=own.stop / self.header["elements"],
             )
-            places, inside = [str(self.path)] * documents, [True] * documents
-            size, done = 12 * len(batch.path), own.stop / self.header["elements"]
-            yield ParsedBatch(batch, places, inside, [], size, done)
 
 
 def open_sources(
@@ -208,7 +197,6 @@ def build_index(
     *,
     shard: Shard | None = None,
     executor: Executor | None = None,
-    ahead: int | None = None,
     progress: Callable[[int, int, float], None] | None = None,
 ) -> Summary:
     """Index a collection.
@@ -225,8 +213,6 @@ def build_index(
         Index only this share of the sources.
     executor : concurrent.futures.Executor, optional
         Where batches are parsed; by default here.
-    ahead : int, optional
-        Batches to keep under way in the executor; by default two for each of its workers.
     progress : callable, optional
         Called after each batch with its documents, its bytes and the share of the work done.
     """
@@ -235,8 +221,8 @@ def build_index(
         sources = open_sources([source] if isinstance(source, Path | DocumentSource) else source)
         _check_sources(sources, output, options, shard)
         total, before, batches = max(sum(one.size for one in sources), 1), 0, [0, 0]
-        with closing(_IndexWriter(output)) as writer:
-            writer.open()
+        with ExitStack() as stack:
+            writer = _IndexWriter(output, stack)
             names: dict[str, None] = {}
             passed_over: Counter[str] = Counter()
             for one in sources:
@@ -248,18 +234,21 @@ def build_index(
                 else:
                     tasks = _select_tasks(one, own, options.limits.size, before, total, batches)
                     parse = partial(_parse, options=options, within=_place_prefix(one, sources))
-                    parsed = map_in_order(executor, parse, tasks, ahead=ahead)
+                    parsed = map_in_order(executor, parse, tasks)
                     names[one.path.name] = None
-                for part in parsed:
-                    writer.add(part)
+                for batch in parsed:
+                    writer.add(batch)
                     if len(writer.failures) > options.max_errors + _MOST_FAILURES:
                         raise InputError(writer.failures)
                     if progress is not None:
-                        done = (before + part.done * one.size) / total * own.of - own.number + 1
-                        documents = len(part.places) + len(part.failures)
-                        progress(documents, part.size, min(done, 1.0))
+                        done = (before + batch.done * one.size) / total * own.of - own.number + 1
+                        documents = len(batch.places) + len(batch.failures)
+                        progress(documents, batch.size, min(done, 1.0))
                 before += one.size
-                writer.cut_folder(first, one.folder)
+                # Cut the folders that hold everything off names, but not off those from within.
+                for i in range(first, len(writer.names)) if one.folder else ():
+                    if not writer.named_inside[i]:
+                        writer.names[i] = writer.names[i].removeprefix(one.folder)
                 # Each shard goes through all of them; together they must not count more.
                 passed_over += one.passed_over if own.number == 1 else Counter()
             writer.find_duplicates()
@@ -269,8 +258,7 @@ def build_index(
                 place = str(sources[0].path)
                 raise InputError.at("collection.empty", place, None, "holds no document")
             for one in sources:
-                same_file = os.path.realpath(one.path) == os.path.realpath(output)
-                if isinstance(one, IndexSource) and same_file:
+                if isinstance(one, IndexSource) and same_file(one.path, output):
                     one.check_unchanged()
             header: dict[str, Any] = {
                 "foveal": __version__,
@@ -361,10 +349,10 @@ def _place_prefix(source: DocumentSource, sources: Sequence[DocumentSource | Ind
     return "" if path == Path() else f"{path}/"
 
 
-def _parse(task: Task, options: BuildOptions, within: str = "") -> ParsedBatch:
+def _parse(task: Task, options: BuildOptions, within: str = "") -> Batch:
     """Parse one batch, all places of which begin with `within`."""
     recorder = Recorder(whitespace=options.whitespace, limits=options.limits)
-    places, inside, failures, size = list[str](), list[bool](), list[Problem](), 0
+    places, named_inside, failures, size = list[str](), list[bool](), list[Problem](), 0
     for item in task.read():
         size += len(item.data)
         # A file name that is not UTF-8 must not spoil the message that mentions it.
@@ -375,43 +363,34 @@ def _parse(task: Task, options: BuildOptions, within: str = "") -> ParsedBatch:
             failures.append(error.at(place))
         else:
             places.append(place)
-            inside.append(item.is_named_inside(options.name_tag))
-    return ParsedBatch(recorder.batch(), places, inside, failures, size, task.done)
+            named_inside.append(item.is_named_inside(options.name_tag))
+    return recorder.batch()._replace(
+        places=places, named_inside=named_inside, failures=failures, size=size, done=task.done
+    )
 
 
 class _IndexWriter:
-    """An index while it grows: raw arrays in a folder beside the output; `close` removes it."""
+    """An index while it grows: raw arrays in a folder beside the output, which `stack` removes."""
 
-    def __init__(self, output: Path) -> None:
+    def __init__(self, output: Path, stack: ExitStack) -> None:
         self.output = output
         self.names: list[str] = []
-        self.inside = bytearray()  # 1 for a document whose name is from within
+        self.named_inside = bytearray()  # 1 for a document whose name is from within
         self.dropped: list[int] = []  # documents whose name is taken
         self.tags: dict[str, int] = {}
-        # A number for each tag with ordinal, and for each path by its parent and last step in one
-        # number (from 1 on), in the order in which they come.
-        self.steps: dict[int, int] = {}
+        # A number for each path (from 1 on) by parent, tag and ordinal in one number, in the order
+        # in which they come.
         self.paths: dict[int, int] = {}
         self.numbered: tuple[PathTable | None, Ints] = (None, np.zeros(0, np.int64))
         self.failures: list[Problem] = []
         # Where documents failed, and why, also those of indexes taken over.
         self.listed: list[tuple[str, str]] = []
-        # The name is known before the folder exists: `close` removes it at any interruption.
-        self.folder = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
-        self.files: dict[str, BinaryIO] = {}
-
-    def open(self) -> None:
-        """Make the folder and its files."""
-        self.folder.mkdir(mode=0o700)
-        for name in (*_RAW, "places"):
-            self.files[name] = (self.folder / name).open("wb")
-
-    def close(self) -> None:
-        """Leave nothing but the index behind."""
-        for stream in self.files.values():
-            with suppress(OSError):  # on a full disk this fails once more
-                stream.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        prefix = f".{output.name}."
+        folder = TemporaryDirectory(prefix=prefix, dir=output.parent, ignore_cleanup_errors=True)
+        self.folder = Path(stack.enter_context(folder))
+        self.files: dict[str, BinaryIO] = {
+            name: stack.enter_context((self.folder / name).open("wb")) for name in (*_RAW, "places")
+        }
 
     def fail(self, problem: Problem) -> None:
         """Note a document that cannot be in the index."""
@@ -423,21 +402,17 @@ class _IndexWriter:
         """Return the numbers of paths in the index, adding those that are new."""
         if self.numbered[0] is not paths:
             tags = [self.tags.setdefault(tag, len(self.tags)) for tag in paths.tags]
-            codes = np.array(tags, dtype=np.int64)
-            steps, which = distinct(codes[paths.tag] << 32 | paths.ordinal)
-            numbered = [self.steps.setdefault(step, len(self.steps)) for step in steps.tolist()]
-            step_of = np.array(numbered, dtype=np.int64)[which].tolist()
+            steps = (np.array(tags, dtype=np.int64)[paths.tag] << 32 | paths.ordinal).tolist()
             known, found = self.paths, [0]  # of the document, then of each path; from 1 on
-            for above, step in zip((paths.parent + 1).tolist(), step_of, strict=True):
+            for above, step in zip((paths.parent + 1).tolist(), steps, strict=True):
                 found.append(known.setdefault(found[above] << _STEP_BITS | step, len(known) + 1))
             self.numbered = paths, np.array(found[1:], dtype=np.int64) - 1
         return self.numbered[1]
 
-    def add(self, parsed: ParsedBatch) -> None:
+    def add(self, batch: Batch) -> None:
         """Append a batch."""
-        for problem in parsed.failures:
+        for problem in batch.failures:
             self.fail(problem)
-        batch = parsed.batch
         path, start, end = self.number_paths(batch.paths)[batch.path], batch.start, batch.end
         order = batch.document << 32 | path
         if not (order[1:] > order[:-1]).all():
@@ -453,15 +428,9 @@ class _IndexWriter:
         }
         for name, column in columns.items():
             self.files[name].write(column.astype(_RAW[name]).tobytes())
-        self.files["places"].write("".join(f"{place}\0" for place in parsed.places).encode())
+        self.files["places"].write("".join(f"{place}\0" for place in batch.places).encode())
         self.names += batch.documents
-        self.inside += bytes(parsed.inside)
-
-    def cut_folder(self, first: int, folder: str) -> None:
-        """Cut a folder off the names of documents from the `first` on, but not from within."""
-        for i in range(first, len(self.names)) if folder else ():
-            if not self.inside[i]:
-                self.names[i] = self.names[i].removeprefix(folder)
+        self.named_inside += bytes(batch.named_inside)
 
     def find_duplicates(self) -> None:
         """Let documents fail whose name is taken."""
@@ -489,9 +458,10 @@ class _IndexWriter:
             self.files[name].close()
             file = self.folder / name
             columns[name] = np.memmap(file, kind, "r") if file.stat().st_size else np.zeros(0, kind)
-        keys = np.fromiter(self.paths, np.int64, len(self.paths))
-        steps = np.fromiter(self.steps, np.int64, len(self.steps))[keys & (1 << _STEP_BITS) - 1]
-        parent, tag, ordinal = (keys >> _STEP_BITS) - 1, steps >> 32, steps & 0xFFFFFFFF
+        n, mask = len(self.paths), (1 << _STEP_BITS) - 1
+        parent = np.fromiter((key >> _STEP_BITS for key in self.paths), np.int64, n) - 1
+        steps = np.fromiter((key & mask for key in self.paths), np.int64, n)
+        tag, ordinal = steps >> 32, steps & 0xFFFFFFFF
         names, tags = self.names, [*self.tags]
         if self.dropped:
             # Leave these documents out, and the paths and tags that only they have.
@@ -528,10 +498,4 @@ class _IndexWriter:
         whole = self.folder / "index"
         write_sections(whole, {**header, **asdict(summary), "tags": tags, **shard}, sections)
         whole.replace(self.output)
-        if os.name == "posix":  # bring the name of the file to the disk, too
-            handle = os.open(self.output.parent, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
         return summary

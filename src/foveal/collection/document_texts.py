@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foveal.collection.element_index import Collection
+from foveal.collection.element_index import Collection, PathIndex
 from foveal.collection.parsing import Batch, Recorder
-from foveal.collection.paths import PathIndex
 from foveal.collection.sources import LINE, DocumentSource, Item, name_of
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import explain_os_error
@@ -136,7 +135,7 @@ class SourceTexts:
             raise InputError(failures)
 
     def read(self, docs: Names[str], *, every: bool = False) -> Iterator[Text]:
-        """Yield the texts of those documents that the source has, each under the name asked for.
+        """Yield the texts of the documents that the source has, each under the name asked for.
 
         A document may be asked for with the extension of its file, too, unless that is the name
         of another document. With `every`, all other documents follow under their own names.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.paths import PathIndex, Points, canonical, parse_ranges
+from foveal.collection.parsing import distinct
 from foveal.collection.sources import name_of
 from foveal.collection.storage import IndexSections, open_sections
 from foveal.errors import InputError
+from foveal.formats.xpaths import Points, canonical, parse_ranges
 from foveal.lookup import CachedTextFunction, KeyTable, number_rows
 from foveal.model import UNKNOWN, Provenance
 from foveal.spans import Ints, lay_out, ordered
@@ -30,6 +31,76 @@ _PROBLEMS = ("", NO_DOCUMENT, _NO_PATH, _NO_PLACE, _MERGED)
 
 _FEW_ELEMENTS = 1 << 22  # looked up by slots of their own, which take 16 to 24 bytes each
 _AT_ONCE = 1_000_000  # elements of documents whose text nodes are worked out together
+
+
+class PathIndex:
+    """Paths as an index has them: the parent of each, and tag and ordinal of its last step.
+
+    They turn from numbers to XPaths and back without writing all of them: together they may take
+    many times the memory of the rest of the index.
+
+    >>> parent, tag, ordinal = np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2])
+    >>> paths = PathIndex(parent, tag, ordinal, ["a", "p"])
+    >>> paths.texts(np.array([2, 0])).to_list()
+    ['/a[1]/p[2]', '/a[1]']
+    >>> paths.numbers(pl.Series(["/a[1]/p[2]", "/a[1]/p[3]", "/a", None])).tolist()
+    [2, -1, -1, -1]
+    """
+
+    def __init__(self, parent: Ints, tag: Ints, ordinal: Ints, tags: Sequence[str]) -> None:
+        self._parent, self._tag, self._ordinal = parent, tag, ordinal
+        self._tags = tags
+        self.numbers = CachedTextFunction(self._search)
+        """Returns the number of each XPath with every ordinal, `UNKNOWN` for absent ones."""
+
+    def __len__(self) -> int:
+        return len(self._parent)
+
+    def texts(self, numbers: Ints) -> pl.Series:
+        """Return the XPaths of these numbers."""
+        asked, which = np.unique(numbers, return_inverse=True)
+        levels, above = [asked], asked
+        while len(above):
+            parent = self._parent[above]
+            above = np.unique(parent[parent >= 0])
+            levels.append(above)
+        needed = np.unique(np.concatenate(levels))
+        # A parent has a smaller number than its children, so it is written before them.
+        place = np.searchsorted(needed, self._parent[needed]).tolist()
+        tags, texts = self._tags, [""] * len(needed)
+        columns = (self._parent[needed], self._tag[needed], self._ordinal[needed])
+        rows = zip(place, *(column.tolist() for column in columns), strict=True)
+        for i, (at, parent, tag, ordinal) in enumerate(rows):
+            texts[i] = f"{texts[at] if parent >= 0 else ''}/{tags[tag]}[{ordinal}]"
+        written = pl.Series("xpath", texts, dtype=pl.String)
+        return written.gather(np.searchsorted(needed, asked)[which])
+
+    def _search(self, xpaths: pl.Series) -> Ints:
+        """Return the numbers of distinct XPaths: down from the root, one step of all at a time."""
+        rooted = np.flatnonzero(xpaths.str.starts_with("/").to_numpy())
+        parts = xpaths.gather(rooted).str.slice(1).str.split("/")
+        depth = parts.list.len().to_numpy().astype(np.int64)
+        steps, paths = self._keys
+        step, first = steps.find(parts.explode()), np.cumsum(depth) - depth
+        found, left = np.full(len(rooted), UNKNOWN), np.arange(len(rooted))
+        for level in range(int(depth.max(initial=0))):
+            left = left[depth[left] > level]
+            own = step[first[left] + level]
+            key = (found[left] + 1) * len(steps.keys) + own
+            found[left] = np.where(own < 0, UNKNOWN, paths.find(key.view(np.uint64)))
+            left = left[found[left] >= 0]
+        number = np.full(len(xpaths), UNKNOWN)
+        number[rooted] = found
+        return number
+
+    @cached_property
+    def _keys(self) -> tuple[KeyTable, KeyTable]:
+        """The distinct last steps, such as ``p[2]``; the paths by parent and step in one number."""
+        steps, step = distinct(self._tag.astype(np.int64) << 32 | self._ordinal)
+        pairs = zip((steps >> 32).tolist(), (steps & 0xFFFFFFFF).tolist(), strict=True)
+        texts = pl.Series([f"{self._tags[t]}[{k}]" for t, k in pairs], dtype=pl.String)
+        keys = (self._parent.astype(np.int64) + 1) * len(steps) + step
+        return KeyTable(texts), KeyTable(keys.view(np.uint64))
 
 
 class Element(NamedTuple):
@@ -169,15 +240,14 @@ class Collection:
 
     @cached_property
     def documents(self) -> pl.DataFrame:
-        """Documents with their number and length: columns doc, code, length."""
+        """Documents in the order of their numbers: columns doc and length."""
         names = self._sections["doc_names"].tobytes().decode().split("\n")[:-1]
-        return pl.DataFrame(
-            {
-                "doc": pl.Series(names, dtype=pl.String),
-                "code": np.arange(len(names)),
-                "length": self._sections["doc_length"].astype(np.int64),
-            }
-        )
+        length = self._sections["doc_length"].astype(np.int64)
+        return pl.DataFrame({"doc": pl.Series(names, dtype=pl.String), "length": length})
+
+    @cached_property
+    def _names(self) -> KeyTable:
+        return KeyTable(self.documents["doc"])
 
     @cached_property
     def _paths(self) -> PathIndex:
@@ -206,16 +276,10 @@ class Collection:
 
     def _search(self, names: pl.Series) -> Ints:
         """Return the numbers of documents; an unknown name is tried without a file's extension."""
-        number, rows, asked = np.full(len(names), UNKNOWN), np.arange(len(names)), names
-        for _ in range(2):
-            # The table that is hashed is the smaller one: of a collection only few are asked for.
-            found = pl.DataFrame({"doc": asked, "row": rows}).join(self.documents, on="doc")
-            number[found["row"].to_numpy()] = found["code"].to_numpy()
-            rows = np.flatnonzero(number < 0)
-            if not len(rows):
-                break
-            short = [name_of(doc) if "." in doc else doc for doc in names.gather(rows)]
-            asked = pl.Series(short, dtype=pl.String)
+        number = self._names.find(names)
+        unknown = np.flatnonzero(number < 0)
+        short = [name_of(doc) if "." in doc else doc for doc in names.gather(unknown)]
+        number[unknown] = self._names.find(pl.Series(short, dtype=pl.String))
         return number
 
     def lengths(self, docs: pl.Series | Ints) -> Ints:
@@ -302,14 +366,14 @@ class Collection:
 
         Also returns which of `_PROBLEMS` each has.
         """
-        distinct = number_rows(xpaths)
-        opens, closes = parse_ranges(xpaths.gather(distinct.first_rows))
-        first = opens.gather(distinct.number)
+        numbered = number_rows(xpaths)
+        opens, closes = parse_ranges(xpaths.gather(numbered.first_rows))
+        first = opens.gather(numbered.number)
         opening = closing = self.find(doc, self._paths.numbers(first.element))
         start, end = self._inside(doc, opening, first)
         since, last = start, first
         if closes is not opens:
-            last = closes.gather(distinct.number)
+            last = closes.gather(numbered.number)
             closing = self.find(doc, self._paths.numbers(last.element))
             since, end = self._inside(doc, closing, last)
         malformed = (first.element.is_null() | last.element.is_null()).to_numpy()
@@ -365,10 +429,8 @@ class Collection:
         element = np.arange(bounds[-1]) + np.repeat(first - bounds[:-1], counts)
         path = self._sections["path"][element].astype(np.int64)
         # Elements are sorted by document and path.
-        above, base = (
-            self._parent[path],
-            np.repeat(np.arange(len(code)), counts) * len(self._parent),
-        )
+        above, base = self._parent[path], np.repeat(np.arange(len(code)), counts)
+        base *= len(self._parent)
         parent = np.where(above < 0, UNKNOWN, np.searchsorted(base + path, base + above))
         return Trees(bounds, path, parent, *self._spans(element))
 
@@ -426,10 +488,8 @@ class Collection:
 
     def children(self, doc: str, xpath: str) -> list[Element]:
         """Return the elements just below one, in document order."""
-        tree, path = self._tree(doc), self.element(doc, xpath).xpath
-        return self._elements(
-            tree, self._parent[tree.path] == self._paths.numbers(pl.Series([path]))
-        )
+        tree, path = self._tree(doc), pl.Series([self.element(doc, xpath).xpath])
+        return self._elements(tree, self._parent[tree.path] == self._paths.numbers(path))
 
     def smallest_around(self, doc: str, start: int, end: int) -> Element:
         """Return the smallest element that holds ``[start, end)``, as `Trees.find_enclosing`."""

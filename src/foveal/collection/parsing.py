@@ -13,12 +13,14 @@ import hashlib
 import re
 from array import array
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import count, pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from foveal.errors import Problem
 from foveal.files.xml import DocumentError, Limits, parse_xml
 from foveal.spans import Ints
 
@@ -53,7 +55,10 @@ class PathTable(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """The elements of some documents: the document, path, start and end of each."""
+    """The elements of some documents: the document, path, start and end of each.
+
+    While an index is built, a batch also knows where its documents and failures come from.
+    """
 
     documents: tuple[str, ...]
     lengths: Ints
@@ -63,6 +68,14 @@ class Batch(NamedTuple):
     start: Ints
     end: Ints
     paths: PathTable
+    places: Sequence[str] = ()
+    named_inside: Sequence[bool] = ()
+    """True for a document whose name is from within, not from where it lies."""
+    failures: Sequence[Problem] = ()
+    size: int = 0
+    """Bytes that were read."""
+    done: float = 1.0
+    """The share of the source that is behind when this batch is."""
 
 
 def text_digest(text: str) -> bytes:
@@ -130,7 +143,12 @@ class Recorder:
             if re.search(pattern, name):
                 raise DocumentError("document.name", f"the document's name {problem}")
         if self.whitespace == "merge":
-            pieces = _merge_blanks(pieces)
+            # White space becomes single blanks, also across the tags between pieces.
+            after_blank = False
+            for i, piece in enumerate(pieces):
+                text = _BLANKS.sub(" ", piece)
+                pieces[i] = text.removeprefix(" ") if after_blank else text
+                after_blank = text.endswith(" ") if text else after_blank
         elif self.whitespace == "strip":
             marks = self._last_marks()
             node = np.unique(np.where(marks < 0, ~marks, marks))
@@ -156,25 +174,18 @@ class Recorder:
         """Refuse a document whose elements are few and short, but whose paths are endless.
 
         Each path repeats those above it: a million leaves below a thousand elements make
-        gigabytes of paths.
+        gigabytes of paths. Every ordinal counts as one digit, so a few more characters may pass.
         """
         elements, most = len(self._tags) - self._first_tag[-1], PATHS + PATHS_PER_BYTE * size
-        longest = elements * (max(map(len, self._codes)) + len(f"/[{elements}]"))
-        # Most documents have too few elements for such paths, and most others are too flat.
-        if longest * min(elements, self.limits.depth) <= most:
+        longest = max(map(len, self._codes)) + len("/[1]")
+        # Most documents have too few elements for such paths.
+        if longest * elements * min(elements, self.limits.depth) <= most:
             return
-        closes = self._last_marks() < 0
-        opening, closing, level = _tree(closes)
-        if longest * int(level.max()) <= most:
-            return
-        name_sizes = np.array([len(tag) for tag in self._codes], dtype=np.int64)
-        tag = np.array(self._tags[self._first_tag[-1] :], dtype=np.int64)
-        own = tag[(np.cumsum(~closes) - 1)[opening]]
-        ordinal = _ordinals(_parents(opening, level), own, len(name_sizes))
-        digits = np.searchsorted(10 ** np.arange(1, 19), ordinal, side="right") + 1
+        steps = np.array([len(f"/{tag}[1]") for tag in self._codes], dtype=np.int64)
+        opening, closing, _ = _tree(self._last_marks() < 0)
         # A step is in the paths of its element and of all below it.
-        below = (closing - opening + 1) // 2
-        if int(((name_sizes[own] + len("/[]") + digits) * below).sum()) > most:
+        below = ((closing - opening + 1) // 2)[np.argsort(opening)]
+        if int((steps[self._tags[self._first_tag[-1] :]] * below).sum()) > most:
             message = f"the paths of its elements have more than {most} characters together"
             raise DocumentError("xml.limit", message)
 
@@ -188,9 +199,8 @@ class Recorder:
             raise DocumentError("document.name", message) from None
         marks = self._last_marks()
         opening, closing, _ = _tree(marks < 0)
-        opened = np.flatnonzero(marks >= 0)[number]
-        (closed,) = closing[opening == opened]
-        return "".join(pieces[marks[opened] : ~marks[closed]]).strip()
+        own = np.argsort(opening)[number]
+        return "".join(pieces[marks[opening[own]] : ~marks[closing[own]]]).strip()
 
     def batch(self) -> Batch:
         """Return the documents recorded since the recorder was made.
@@ -211,7 +221,11 @@ class Recorder:
         document = of_element[number]
         codes, tag = distinct(np.array(self._tags, dtype=np.int64))
         tags = list(self._codes)
-        path, table = _number_paths(_parents(opening, level), tag[number], level, len(codes))
+        # The parent of an element is the last one before it that is one level up.
+        span = opening.max(initial=0) + 1
+        place = level * span + opening
+        parent = np.where(level > 1, np.searchsorted(place, place - span) - 1, -1)
+        path, table = _number_paths(parent, tag[number], level, len(codes))
         piece, origin = first_piece[document], base[document]
         return Batch(
             documents=tuple(self._names),
@@ -223,16 +237,6 @@ class Recorder:
             end=positions[piece + ~marks[closing]] - origin,
             paths=PathTable(*table, tuple(tags[code] for code in codes.tolist())),
         )
-
-
-def _merge_blanks(pieces: list[str]) -> list[str]:
-    """Return pieces with white space as single blanks, also across the tags between them."""
-    merged, after_blank = [], False
-    for piece in pieces:
-        text = _BLANKS.sub(" ", piece)
-        merged.append(text.removeprefix(" ") if after_blank else text)
-        after_blank = text.endswith(" ") if text else after_blank
-    return merged
 
 
 # -- trees: tags in document order, which the parser has checked to be nested properly -------------
@@ -247,13 +251,6 @@ def _tree(closes: Bools) -> tuple[Ints, Ints, Ints]:
     # Small numbers are sorted much faster.
     order = np.argsort(level.astype(np.min_scalar_type(level.max(initial=0))), kind="stable")
     return order[::2], order[1::2], level[order[::2]]
-
-
-def _parents(opening: Ints, level: Ints) -> Ints:
-    """Return the parent of each element, -1 for roots: the last element one level up before it."""
-    place = level * (opening.max(initial=0) + 1) + opening
-    above = np.searchsorted(place, place - opening.max(initial=0) - 1) - 1
-    return np.where(level > 1, above, -1)
 
 
 def distinct(values: Ints) -> tuple[Ints, Ints]:
@@ -279,7 +276,13 @@ def _number_paths(
     parent: Ints, tag: Ints, level: Ints, tags: int
 ) -> tuple[Ints, tuple[Ints, Ints, Ints]]:
     """Number the distinct paths level by level: the path of each element, and the table."""
-    ordinal = _ordinals(parent, tag, tags)
+    # The ordinal counts siblings of one tag; roots of different documents are not siblings.
+    number = np.arange(len(parent))
+    key = np.where(parent < 0, -1 - number, parent) * max(tags, 1) + tag
+    order = np.argsort(key, kind="stable")
+    opens = np.maximum.accumulate(np.where(_find_groups(key[order]), number, 0))
+    ordinal = np.empty(len(key), dtype=np.int64)
+    ordinal[order] = number - opens + 1
     most = int(ordinal.max(initial=0)) + 1
     steps, step = distinct(tag * most + ordinal)
     path = np.empty(len(parent), dtype=np.int64)
@@ -288,21 +291,9 @@ def _number_paths(
     for first, last in pairwise(bounds.tolist()):
         here = slice(first, last)
         above = path[parent[here]] if first else np.full(last, -1, dtype=np.int64)
-        new, number = distinct((above + 1) * len(steps) + step[here])
-        path[here] = known + number
+        new, which = distinct((above + 1) * len(steps) + step[here])
+        path[here] = known + which
         keys.append(new)
         known += len(new)
     above, of_path = np.divmod(np.concatenate(keys), max(len(steps), 1))
     return path, (above - 1, steps[of_path] // most, steps[of_path] % most)
-
-
-def _ordinals(parent: Ints, tag: Ints, tags: int) -> Ints:
-    """Return the position of each element among its siblings of the same tag, from 1."""
-    # Roots of different documents are not siblings.
-    number = np.arange(len(parent))
-    key = np.where(parent < 0, -1 - number, parent) * max(tags, 1) + tag
-    order = np.argsort(key, kind="stable")
-    first = np.maximum.accumulate(np.where(_find_groups(key[order]), number, 0))
-    ordinal = np.empty(len(key), dtype=np.int64)
-    ordinal[order] = number - first + 1
-    return ordinal

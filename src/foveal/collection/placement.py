@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.element_index import NO_DOCUMENT, Collection, Trees
-from foveal.collection.paths import owners
+from foveal.collection.element_index import NO_DOCUMENT, Collection
 from foveal.errors import InputError, Problem, Tally
-from foveal.formats.xpaths import ELEMENT
+from foveal.formats.xpaths import ELEMENT, owners
 from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
@@ -54,7 +53,7 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
     length = collection.lengths(number)[run.documents.number]
     number = number[run.documents.number]
     start, end, element = run.start.copy(), run.end.copy(), np.full(len(run), UNKNOWN)
-    problem = {i: NO_DOCUMENT.format(doc=run.doc[i]) for i in np.flatnonzero(length < 0).tolist()}
+    text = {i: NO_DOCUMENT.format(doc=run.doc[i]) for i in np.flatnonzero(length < 0).tolist()}
     # A path of one step is the whole document only if the root has that name.
     named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
     whole = (run.end < 0) & ~named
@@ -68,18 +67,13 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
             rows, doc, xpath = by_path, doc.gather(by_path), xpath.gather(by_path)
         found = collection.resolve(doc, xpath, number[rows])
         start[rows], end[rows], element[rows] = found.start, found.end, found.element
-        problem |= {int(by_path[i]): message for i, message in found.problem.items()}
+        text |= {int(by_path[i]): message for i, message in found.problem.items()}
     nowhere = end < 0
     start[nowhere] = end[nowhere] = 0
-    problems = [
-        Problem(
-            "collection.unknown_document" if length[i] < 0 else "collection.unknown_path",
-            run.source.path,
-            int(run.line[i]),
-            problem[i],
-        )
-        for i in sorted(problem)
-    ]
+    problems = []
+    for i in sorted(text):
+        code = "collection.unknown_document" if length[i] < 0 else "collection.unknown_path"
+        problems.append(Problem(code, run.source.path, int(run.line[i]), text[i]))
     return run.with_columns(start=start, end=end, length=length, element=element), problems
 
 
@@ -98,19 +92,20 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     unknown = length < 0
     differs = ~unknown & (judgements.length >= 0) & (judgements.length != length)
     beyond = ~unknown & ~differs & (reach > length)
-    wrong = {
-        i: f"document {doc[i]!r} is {judgements.length[i]} characters long here, but {length[i]} "
-        "in the collection; the index is of other documents or white space"
-        for i in np.flatnonzero(differs).tolist()
-    } | {
-        i: f"a span ends at {reach[i]}, past the end of document {doc[i]!r} of {length[i]} "
-        "characters in the collection"
-        for i in np.flatnonzero(beyond).tolist()
-    }
-    if wrong:
-        raise InputError(
-            judgements.problem("collection.length", i, text) for i, text in wrong.items()
+    wrong = [
+        judgements.problem(
+            "collection.length",
+            i,
+            f"document {doc[i]!r} is {judgements.length[i]} characters long here, but {length[i]} "
+            "in the collection; the index is of other documents or white space"
+            if differs[i]
+            else f"a span ends at {reach[i]}, past the end of document {doc[i]!r} of {length[i]} "
+            "characters in the collection",
         )
+        for i in [*np.flatnonzero(differs).tolist(), *np.flatnonzero(beyond).tolist()]
+    ]
+    if wrong:
+        raise InputError(wrong)
     notes = judgements.notes
     if unknown.all() and len(unknown):
         message = (
@@ -122,17 +117,16 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
         missing = doc.filter(pl.Series(unknown)).unique(maintain_order=True)
         shown = ", ".join(missing.head(_SHOWN).to_list())
         notes = (*notes, f"judged documents not in the collection, {len(missing)}: {shown}")
-    placed = replace(judgements, length=np.where(unknown, judgements.length, length), notes=notes)
-    return placed if judgements.places is None else _with_places(placed, collection)
-
-
-def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
-    """Return judgements with passages and best entry points that were XPaths as offsets."""
-    assert judgements.places is not None
+    judgements = replace(
+        judgements, length=np.where(unknown, judgements.length, length), notes=notes
+    )
+    if judgements.places is None:
+        return judgements
+    # Passages and best entry points that are XPaths become offsets.
     places = judgements.places.sort("row", maintain_order=True)
     row, line = places["row"].to_numpy(), places["line"].to_list()
     xpath = places.select(pl.concat_str("start", "end", separator=" ", ignore_nulls=True))
-    found = collection.resolve(judgements.doc.gather(row), xpath.to_series())
+    found = collection.resolve(doc.gather(row), xpath.to_series())
     if found.problem:
         code = "collection.unknown_path"
         raise InputError(
@@ -143,10 +137,9 @@ def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
     bep = judgements.bep.copy()
     bep[row[entry]] = found.start[entry]
     counts = np.bincount(row[~entry], minlength=len(judgements))
-    notes, lost = judgements.notes, np.flatnonzero(judgements.relevant & (counts == 0)).tolist()
+    lost = np.flatnonzero(judgements.relevant & (counts == 0)).tolist()
     if lost:
-        place = f"document {judgements.doc[lost[0]]!r}"
-        first = judgements.problem("judgements.passages", lost[0], place)
+        first = judgements.problem("judgements.passages", lost[0], f"document {doc[lost[0]]!r}")
         note = (
             f"relevant elements in documents without a relevant passage: {len(lost)}; taken as "
             f"not relevant ({first}{', ...' if len(lost) > 1 else ''})"
@@ -199,14 +192,14 @@ def place_elements(
     Parameters
     ----------
     snap : bool
-        A result that is no element becomes the smallest one around it.
+        Replace a result that is not an element with the smallest enclosing element.
     lenient : bool
-        Results past the end of their document are clipped, and those that the collection does not
-        hold are left empty.
+        Clip results past the end of their document, and leave those empty that the collection
+        does not hold.
     passages : bool
-        A result that is no element is named by the points where it starts and ends.
+        Name a result that is not an element by the points where it starts and ends.
 
-    With neither `snap` nor `passages`, a result that is no element is an error.
+    With neither `snap` nor `passages`, a result that is not an element is an error.
     """
     placed = place_run(run, collection, lenient=lenient)
     length, numbers = placed.length, placed.element
@@ -232,64 +225,51 @@ def place_elements(
     docs, start, end = placed.doc.gather(left), placed.start[left], placed.end[left]
     numbered = number_rows(docs)
     trees, tree = collection.trees(docs.gather(numbered.first_rows)), numbered.number
-    element = _find_extents(trees, tree, start, end)
+    # The deepest element with the extent of each result is the last of them.
+    on = ["tree", "start", "end"]
+    owner = np.repeat(np.arange(len(trees.bounds) - 1), np.diff(trees.bounds))
+    extents = pl.DataFrame({"tree": owner, "start": trees.start, "end": trees.end})
+    extents = extents.with_row_index("element").unique(on, keep="last", maintain_order=True)
+    asked = pl.DataFrame({"tree": tree, "start": start, "end": end})
+    joined = asked.join(extents, on=on, how="left", maintain_order="left")["element"]
+    element = joined.cast(pl.Int64).fill_null(UNKNOWN).to_numpy().copy()
     if snap:  # a place without extent is a point, not an empty element there
         element[start == end] = UNKNOWN
     articles = is_whole_document(run)[left]
     element[articles] = trees.bounds[tree[articles]]
-    odd = np.flatnonzero(element < 0)
-    points: list[str] = []
-    if len(odd) and passages and not snap:
-        opening = collection.points(docs.gather(odd), start[odd], np.zeros(len(odd), dtype=bool))
-        closing = collection.points(docs.gather(odd), end[odd], (end > start)[odd])
-        points = [f"{first} {last}" for first, last in zip(opening, closing, strict=True)]
-    elif len(odd):
-        around = trees.find_enclosing(tree[odd], start[odd], end[odd])
-        if placed.xpath is not None:  # an attribute or a point is in the element of its path
-            owner = owners(placed.xpath.gather(left[odd]))
-            own = collection.resolve(docs.gather(odd), owner).element
-            around = np.where(own < 0, around, trees.bounds[tree[odd]] + own)
-        if not snap:
-            problems = []
-            texts = collection.xpaths(trees.path[around])
-            for row, text in zip(left[odd].tolist(), texts, strict=True):
-                message = (
-                    f"[{placed.start[row]},{placed.end[row]}) of {placed.doc[row]!r} is no "
-                    f"element; the smallest around it is {text} (--snap takes it)"
-                )
-                line = int(placed.line[row])
-                problems.append(Problem("run.element", placed.source.path, line, message))
-            raise InputError(problems)
-        element[odd] = around
     xpath = np.full(len(run), None, dtype=object)
     if placed.xpath is not None:
         xpath[:] = placed.xpath.to_list()
+    notes, odd = placed.notes, np.flatnonzero(element < 0)
+    odd_docs = docs.gather(odd)
+    if len(odd) and passages and not snap:
+        opening = collection.points(odd_docs, start[odd], np.zeros(len(odd), dtype=bool))
+        closing = collection.points(odd_docs, end[odd], (end > start)[odd])
+        xpath[left[odd]] = [f"{first} {last}" for first, last in zip(opening, closing, strict=True)]
+    elif len(odd):
+        around = trees.find_enclosing(tree[odd], start[odd], end[odd])
+        if placed.xpath is not None:  # an attribute or a point is in the element of its path
+            own = collection.resolve(odd_docs, owners(placed.xpath.gather(left[odd]))).element
+            around = np.where(own < 0, around, trees.bounds[tree[odd]] + own)
+        if not snap:
+            texts = collection.xpaths(trees.path[around])
+            raise InputError(
+                Problem(
+                    "run.element",
+                    placed.source.path,
+                    int(placed.line[row]),
+                    f"[{placed.start[row]},{placed.end[row]}) of {placed.doc[row]!r} is no "
+                    f"element; the smallest around it is {text} (--snap takes it)",
+                )
+                for row, text in zip(left[odd].tolist(), texts, strict=True)
+            )
+        element[odd] = around
+        notes = (*notes, Tally(MAPPED, len(odd)))
     start, end, numbers = placed.start.copy(), placed.end.copy(), numbers.copy()
     known = np.flatnonzero(element >= 0)
     rows, found = left[known], element[known]
     xpath[rows] = collection.xpaths(trees.path[found]).to_list()
     start[rows], end[rows] = trees.start[found], trees.end[found]
     numbers[rows] = found - trees.bounds[tree[known]]
-    notes = placed.notes
-    if points:
-        xpath[left[odd]] = points
-    elif len(odd):
-        notes = (*notes, Tally(MAPPED, len(odd)))
     series = pl.Series(xpath.tolist(), dtype=pl.String)
     return placed.with_columns(xpath=series, start=start, end=end, element=numbers, notes=notes)
-
-
-def _find_extents(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
-    """Return the deepest element with each extent, `UNKNOWN` for no element."""
-    on = ["tree", "start", "end"]
-    elements = pl.DataFrame(
-        {
-            "tree": np.repeat(np.arange(len(trees.bounds) - 1), np.diff(trees.bounds)),
-            "start": trees.start,
-            "end": trees.end,
-            "element": np.arange(len(trees.path)),
-        }
-    ).unique(on, keep="last", maintain_order=True)
-    asked = pl.DataFrame({"tree": tree, "start": start, "end": end})
-    found = asked.join(elements, on=on, how="left", maintain_order="left")
-    return found["element"].fill_null(UNKNOWN).to_numpy().copy()

@@ -26,7 +26,7 @@ from typing import IO, Any, Self
 
 from foveal.collection.parsing import Recorder
 from foveal.errors import InputError
-from foveal.files.source import BOM, decompress, find_codec
+from foveal.files.source import BOM, decompress, explain_os_error, find_codec
 from foveal.files.xml import DocumentError, Limits, explain_undecodable
 
 XML, TEXT, LINE = "xml", "text", "line"
@@ -115,8 +115,6 @@ class DocumentSource:
     Attributes
     ----------
     path : Path
-    is_archive : bool
-        True for a zip or tar file: the last three attributes are known when all batches are out.
     size : int
         Bytes on the disk.
     contents : str
@@ -128,40 +126,43 @@ class DocumentSource:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.folder, self.is_archive = path, "", False
+        self.path, self.folder = path, ""
         self.passed_over: Counter[str] = Counter()
         self._files: list[tuple[str, int]] = []
-        self._members: Callable[[], Iterator[_Member]] | None = None
-        problem = None
+
+        def refuse(code: str, text: str) -> InputError:
+            return InputError.at(code, str(path), None, text)
+
         try:
             if not path.exists():
-                problem = "file.missing", "no such file or directory"
-            elif path.is_dir():
+                raise refuse("file.missing", "no such file or directory")
+            if path.is_dir():
+                self._form = "directory"
                 self._files = sorted(self._scan())
+                if not self._files:
+                    raise refuse("collection.empty", f"holds no document ({', '.join(_KINDS)})")
                 self.size = sum(size for _, size in self._files)
                 text = "".join(f"{name}\0{size}\n" for name, size in self._files)
                 self.contents = hashlib.blake2b(os.fsencode(text), digest_size=16).hexdigest()
-                if not self._files:
-                    problem = "collection.empty", f"holds no document ({', '.join(_KINDS)})"
-            elif not path.is_file():
-                problem = "file.stream", "is a pipe or a device; expected a file or directory"
-            else:
-                self.size = path.stat().st_size
-                self.contents = str(self.size)
-                if zipfile.is_zipfile(path):
-                    self.is_archive, self._members = True, self._zip_members
-                elif _is_tar(path):
-                    self.is_archive, self._members = True, self._tar_members
-                elif _find_kind(path) is not None:
-                    self._members = self._only_member
-                else:
-                    expected = "a directory, zip, tar, XML, text or JSON Lines file"
-                    problem = "collection.format", f"is no collection; expected {expected}"
+                return
+            if not path.is_file():
+                text = "is a pipe or a device; expected a file or directory"
+                raise refuse("file.stream", text)
+            self.size = path.stat().st_size
+            self.contents = str(self.size)
+            archive = "zip" if zipfile.is_zipfile(path) else "tar" if _is_tar(path) else None
+            form = archive or _find_kind(path)
+            if form is None:
+                expected = "a directory, zip, tar, XML, text or JSON Lines file"
+                raise refuse("collection.format", f"is no collection; expected {expected}")
+            self._form = form
         except OSError as error:
-            place, reason = error.filename or path, error.strerror or error
-            problem, path = ("file.unreadable", f"cannot be read: {reason}"), place
-        if problem is not None:
-            raise InputError.at(problem[0], str(path), None, problem[1])
+            raise explain_os_error(error, str(error.filename or path)) from None
+
+    @property
+    def is_archive(self) -> bool:
+        """True for a zip or tar file: contents and folder are known when all batches are out."""
+        return self._form in ("zip", "tar")
 
     def would_take(self, path: Path) -> bool:
         """Return True if a file is one of the documents, or would be if it existed."""
@@ -176,35 +177,32 @@ class DocumentSource:
     def _scan(self) -> Iterator[tuple[str, int]]:
         """Yield name and size of the documents below the directory.
 
-        Links to directories wait until all real ones are known: nothing is taken twice, and
-        directories above the source would lead back into it.
+        A link to a directory in the source or above it is passed over: its documents would come
+        twice, or without end.
         """
 
         def fail(error: OSError) -> None:
             raise error
 
         root = self.path.resolve()
-        known = {_identity(folder) for folder in root.parents}
-        links = [self.path]
-        while links:
-            later: list[Path] = []
-            for link in sorted(links):
-                if _identity(link) in known:
-                    self.passed_over["links to directories"] += 1
-                    continue
-                for folder, folders, names in os.walk(link, onerror=fail):
-                    here = Path(folder)
-                    known.add(_identity(here))
-                    later += [here / name for name in folders if (here / name).is_symlink()]
-                    folders[:] = [name for name in folders if _identity(here / name) not in known]
-                    prefix = "" if here == self.path else f"{here.relative_to(self.path)}/"
-                    for name in names:
-                        path = os.path.join(folder, name)  # noqa: PTH118 - there may be millions
-                        if not os.path.isfile(path):  # noqa: PTH113
-                            self.passed_over["no files"] += 1
-                        elif self._recognise(name, partial(_read_head, path)):
-                            yield prefix + name, os.stat(path).st_size  # noqa: PTH116
-            links = later
+        taken = {root}  # directories, wherever links lead to
+        for folder, folders, names in os.walk(self.path, onerror=fail, followlinks=True):
+            here, prefix = Path(folder), os.path.relpath(folder, self.path) + "/"
+            inside, folders[:] = folders[:], []
+            for name in inside:
+                target, is_link = (here / name).resolve(), (here / name).is_symlink()
+                leads_back = target.is_relative_to(root) or root.is_relative_to(target)
+                if target in taken or (is_link and leads_back):
+                    self.passed_over["links to directories"] += is_link
+                else:
+                    taken.add(target)
+                    folders.append(name)
+            for name in names:
+                path = f"{folder}/{name}"
+                if not os.path.isfile(path):  # noqa: PTH113 - there may be millions
+                    self.passed_over["no files"] += 1
+                elif self._recognise(name, partial(_read_head, path)):
+                    yield prefix.removeprefix("./") + name, os.stat(path).st_size  # noqa: PTH116
 
     def tasks(self, most: int = Limits().size) -> Iterator[Task]:
         """Yield the batches, in a fixed order; documents may have `most` bytes."""
@@ -241,82 +239,78 @@ class DocumentSource:
         for name, length in self._files:
             before += length
             yield name, length, before / max(self.size, 1)
-        for member, kind, stream, measure in self._members() if self._members else ():
+        for member, kind, stream, measure in () if self._files else self._open_members():
             own = kind or self._recognise(member, partial(stream.peek, _HEAD))
-            for item in (
-                _read_documents(member.removeprefix("./"), own, stream, most) if own else ()
-            ):
-                yield item, len(item.data), measure()
+            if own is not None:
+                for item in _read_documents(member.removeprefix("./"), own, stream, most):
+                    yield item, len(item.data), measure()
 
-    def _zip_members(self) -> Iterator[_Member]:
-        with zipfile.ZipFile(self.path) as archive:
-            members = sorted(m for m in archive.namelist() if m[-1] != "/")
-            for number, member in enumerate(members, 1):
-                with archive.open(member) as stream:
-                    yield member, None, stream, partial(truediv, number, len(members))
-
-    def _tar_members(self) -> Iterator[_Member]:
-        with self.path.open("rb") as raw, _open_tar(raw, self.path) as archive:
-            for member in archive:
-                stream = archive.extractfile(member) if member.isfile() else None
-                if stream is not None:
-                    yield member.name, None, stream, lambda: raw.tell() / self.size
-                elif not member.isdir():
-                    self.passed_over["no files"] += 1
-
-    def _only_member(self) -> Iterator[_Member]:
-        name, kind = self.path.name, _find_kind(self.path)
-        if kind != LINE and _kind(name) is None and not _is_bare(self.path):  # compressed
-            name = self.path.stem
+    def _open_members(self) -> Iterator[_Member]:
+        """Yield the files of an archive, or the only file."""
+        if self._form == "zip":
+            with zipfile.ZipFile(self.path) as archive:
+                members = sorted(m for m in archive.namelist() if m[-1] != "/")
+                for number, member in enumerate(members, 1):
+                    with archive.open(member) as stream:
+                        yield member, None, stream, partial(truediv, number, len(members))
+            return
         with self.path.open("rb") as raw:
-            stream = _expand(raw, self.path)
-            yield name, kind, stream, lambda: raw.tell() / self.size if kind == LINE else 1.0
+            if self._form != "tar":
+                # The name of a compressed file ends in another extension.
+                has_own_name = self._form == LINE or _kind(self.path.name) or _is_bare(self.path)
+                name = self.path.name if has_own_name else self.path.stem
+                yield name, self._form, _expand(raw, self.path), lambda: raw.tell() / self.size
+                return
+            with _open_tar(raw, self.path) as archive:
+                for entry in archive:
+                    content = archive.extractfile(entry) if entry.isfile() else None
+                    if content is not None:
+                        yield entry.name, None, content, lambda: raw.tell() / self.size
+                    elif not entry.isdir():
+                        self.passed_over["no files"] += 1
 
     def _recognise(self, member: str, read_head: Callable[[], bytes]) -> str | None:
         """Return the kind of a file by its extension or first bytes; count a file that has none."""
         kind = _kind(member)
-        if kind is None:
-            path = PurePosixPath(member)
-            reason = path.suffix.lower()
-            if path.name.startswith("."):
-                reason = "hidden files"
-            elif _is_bare(path):
-                kind = XML if _begins_as_xml(read_head()) else None
-                reason = "files without extension that are no XML"
-            self.passed_over[reason] += kind is None
-        return kind
+        if kind is not None:
+            return kind
+        path = PurePosixPath(member)
+        reason = path.suffix.lower()
+        if path.name.startswith("."):
+            reason = "hidden files"
+        elif _is_bare(path):
+            if _begins_as_xml(read_head()):
+                return XML
+            reason = "files without extension that are no XML"
+        self.passed_over[reason] += 1
+        return None
 
 
 def _read_documents(member: str, kind: str, stream: IO[bytes], most: int) -> Iterator[Item]:
-    """Yield the documents of a file; lines come one by one."""
-    too_long = f"the document has more than {most} bytes"
-    if kind != LINE:
+    """Yield the documents of a file: the whole of it, or its lines."""
+    in_lines = kind == LINE
+    read_block = stream.readline if in_lines else stream.read
+    for number in count(1):
         blocks, size, problem = list[bytes](), 0, None
         try:
-            # No more is read than tells that it is too much: a few bytes expand to anything.
-            while size <= most and (block := stream.read(_BLOCK)):
-                blocks.append(block)
+            # No more is kept than the limit: a few bytes expand to anything.
+            while block := read_block(_BLOCK):
                 size += len(block)
-            problem = too_long if size > most else None
-            data = b"" if problem else b"".join(blocks)
+                if size <= most:
+                    blocks.append(block)
+                if block.endswith(b"\n") if in_lines else size > most:
+                    break
+            data = b"".join(blocks)
         except MemoryError:
             data, problem = b"", _NO_MEMORY
-        yield Item(name_of(member), kind, data, member, problem)
-        return
-    for number in count(1):
-        problem = None
-        try:
-            line = stream.readline(most + 1)
-        except MemoryError:
-            line, problem = b"\n", _NO_MEMORY
-        if not line:
+        if size > most:
+            data, problem = b"", f"the document has more than {most} bytes"
+        if not in_lines:
+            yield Item(name_of(member), kind, data, member, problem)
+        elif problem or data.strip():
+            yield Item("", LINE, data, f"{member}:{number}", problem)
+        if not in_lines or not (size or problem):
             return
-        if len(line) > most:
-            problem = too_long
-            while not line.endswith(b"\n") and (line := stream.readline(_BLOCK)):
-                pass
-        if problem or line.strip():
-            yield Item("", LINE, b"" if problem else line, f"{member}:{number}", problem)
 
 
 def _parse_line(line: bytes) -> tuple[str, str]:
@@ -341,8 +335,7 @@ def _parse_line(line: bytes) -> tuple[str, str]:
 def _kind(member: str) -> str | None:
     """Return what a file holds, by its extension; None if that does not tell."""
     name = member.rpartition("/")[2]
-    dot = name.rfind(".")
-    return _KINDS.get(name[dot:].lower()) if dot > 0 and name[0] != "." else None
+    return None if name.startswith(".") else _KINDS.get(os.path.splitext(name)[1].lower())  # noqa: PTH122
 
 
 def _is_bare(path: PurePath) -> bool:
@@ -359,11 +352,6 @@ def name_of(member: str) -> str:
     return str(PurePosixPath(member).with_suffix("") if _kind(member) else PurePosixPath(member))
 
 
-def _identity(folder: Path) -> tuple[int, int]:
-    status = folder.stat()
-    return status.st_dev, status.st_ino
-
-
 # -- content of files ------------------------------------------------------------------------------
 
 
@@ -378,7 +366,7 @@ def _read_head(path: str) -> bytes:
 
 
 def _find_kind(path: Path) -> str | None:
-    """Return the kind of a single file, which may be compressed; None if it is no document."""
+    """Return the kind of a single file, which may be compressed; None if it is not a document."""
     kind = _kind(path.name) or _kind(path.stem)
     if kind is not None:
         return kind

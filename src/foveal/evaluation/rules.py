@@ -398,7 +398,7 @@ def _find_impossible_paths(alignment: Alignment) -> Broken:
     xpath = alignment.run.xpath
     if xpath is None:
         return _NOTHING
-    from foveal.collection.paths import parse_ranges
+    from foveal.formats.xpaths import parse_ranges
 
     named = np.flatnonzero(xpath.is_not_null().to_numpy())
     ends = parse_ranges(xpath.gather(named))

@@ -16,7 +16,6 @@ import polars as pl
 
 from foveal.collection import Collection
 from foveal.collection.element_index import held
-from foveal.collection.paths import owners
 from foveal.collection.placement import is_element, resolve_results
 from foveal.errors import InputError, Problem
 from foveal.evaluation.cas_filter import describe_unknown_tags, parse_tag_classes
@@ -46,6 +45,7 @@ from foveal.formats.remarks import (
     line_ranks,
     list_notes,
 )
+from foveal.formats.xpaths import owners
 from foveal.model import Run, Topics
 from foveal.nexi import CAS, IEEE_CLASSES, NexiError, matches, parse, tags_of
 from foveal.nexi import Path as QueryPath

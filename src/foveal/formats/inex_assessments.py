@@ -40,13 +40,13 @@ from foveal.model import Judgements
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.model.run import ALL
 
-# Columns of elements, and of passages and best entry points, and the attributes that hold them.
-_NAMES: dict[str, tuple[str, ...]] = {name: (name,) for name in ELEMENT_COLUMNS}
-_NAMES |= {"xpath": ("path",), "exhaustivity": ("exhaustivity", "exhaustiveness")}
-_PLACES = {"start": ("start", "path"), "end": ("end",), "size": ("size",)}
+# Columns of elements, passages and best entry points, and the attributes that hold them.
+_COLUMNS: dict[str, tuple[str, ...]] = {name: (name,) for name in (*ELEMENT_COLUMNS, "end")}
+_COLUMNS |= {"xpath": ("path",), "start": ("start", "path")}
+_COLUMNS |= {"exhaustivity": ("exhaustivity", "exhaustiveness")}
 _ATTRIBUTES = frozenset(  # all attributes that are read
     ["topic", "pool", "version", "whitespace-text-node", "name", "file", "collection"]
-    + [name for names in (*_NAMES.values(), *_PLACES.values()) for name in names]
+    + [name for names in _COLUMNS.values() for name in names]
 )
 _WHITESPACE = ("keep", "merge", "strip")  # rules for white space; a file without one keeps it
 
@@ -89,43 +89,38 @@ def read_judgements(source: Source) -> Judgements:
     topic, pool, version, rule = (
         markup.values([0], name)[0] for name in ("topic", "pool", "version", "whitespace-text-node")
     )
-    files, head_line = markup.named("file"), int(markup.line[0])
+    files, wrong = markup.named("file"), ("", "")
     if not topic:
-        message = 'topic is missing; expected <assessments topic="">'
-        raise source.error("topic.missing", head_line, message)
-    if topic == ALL:
-        raise source.error("topic.reserved", head_line, RESERVED)
-    if not len(files):
+        wrong = "topic.missing", 'topic is missing; expected <assessments topic="">'
+    elif topic == ALL:
+        wrong = "topic.reserved", RESERVED
+    elif not len(files):
         message = "the judgements are empty: no document is judged"
         raise source.error("judgements.empty", None, message)
-    if (rule or _WHITESPACE[0]) not in _WHITESPACE:
-        message = f"whitespace-text-node {rule!r} is not known; expected {' or '.join(_WHITESPACE)}"
-        raise source.error("judgements.header", head_line, message)
-    doc = np.array([name or "" for name in markup.values(files, "name", "file")])
-    no_name = Defects(source, markup.line[files]).at(
-        "doc.missing", doc == "", "file without a name"
+    elif (rule or _WHITESPACE[0]) not in _WHITESPACE:
+        expected = " or ".join(_WHITESPACE)
+        message = f"whitespace-text-node {rule!r} is not known; expected {expected}"
+        wrong = "judgements.header", message
+    if wrong[0]:
+        raise source.error(wrong[0], int(markup.line[0]), wrong[1])
+    doc = pl.Series([name or "" for name in markup.values(files, "name", "file")])
+    defects = Defects(source, markup.line[files])
+    problems = [*defects.at("doc.missing", (doc == "").to_numpy(), "file without a name")]
+    number, row = markup.inside(files, "element", "path", "passage", "best-entry-point")
+    columns = {name: markup.values(number, *own) for name, own in _COLUMNS.items()}
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_columns(
+        pl.all().str.strip_chars(BLANKS), row=row, line=markup.line[number]
     )
-    problems = [*no_name]
-
-    def read_columns(names: dict[str, tuple[str, ...]], *tags: str) -> pl.DataFrame:
-        """Return attributes of the elements in files, their lines and the rows of their files."""
-        number, row = markup.inside(files, *tags)
-        columns = {name: markup.values(number, *own) for name, own in names.items()}
-        frame = pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
-        return frame.with_columns(
-            pl.all().str.strip_chars(BLANKS), row=row, line=markup.line[number], number=number
-        )
-
-    listed = read_columns(_NAMES, "element", "path")
+    is_entry = np.isin(number, markup.named("best-entry-point"))
+    is_place = is_entry | np.isin(number, markup.named("passage"))
+    listed = frame.filter(~is_place).drop("start", "end")
+    places = frame.with_columns(bep=is_entry).filter(is_place).select(*PLACE_COLUMNS, "size")
     line = listed["line"].to_numpy()
-    wrong = check_rules(source.path, line, listed, _SIZE_RULES)
+    bad_sizes = check_rules(source.path, line, listed, _SIZE_RULES)
     elements, scale, known, more = check_elements(
-        listed.with_columns(map(_parse_size, SIZES)).drop("number"), Defects(source, line)
+        listed.with_columns(map(_parse_size, SIZES)), Defects(source, line)
     )
-    problems += wrong or more
-    marked = read_columns(_PLACES, "passage", "best-entry-point")
-    is_entry = pl.Series("bep", np.isin(marked["number"], markup.named("best-entry-point")))
-    places = marked.with_columns(is_entry).select(*PLACE_COLUMNS, "size")
+    problems += bad_sizes or more
     problems += check_rules(source.path, places["line"].to_numpy(), places, _PLACE_RULES)
     raise_problems(problems)
     places = places.with_columns(_parse_size("size")).sort("row", "bep", maintain_order=True)
@@ -139,8 +134,7 @@ def read_judgements(source: Source) -> Judgements:
     if collections.n_unique() == 1 and collections[0]:
         header["collection"] = collections[0]
     header |= {"version": version} if version else {}
-    read = [0, *files.tolist(), *listed["number"], *marked["number"]]
-    given = (markup.attributes.get(number, {}) for number in read)
+    given = (markup.attributes.get(i, {}) for i in (0, *files.tolist(), *number.tolist()))
     odd = (name for own in given if not own.keys() <= _ATTRIBUTES for name in own)
     unread = {
         UNKNOWN_GRADES: int((~known).sum()),
@@ -150,18 +144,12 @@ def read_judgements(source: Source) -> Judgements:
         "statements of topics": len(markup.named("inex-topic")),
         **count_unknown(name for name in odd if name.replace("_", "-") not in _ATTRIBUTES),
     }
+    rows = pl.DataFrame({"doc": doc, "line": markup.line[files], "relevant": relevant})
+    assessor = pl.lit(pool or None, dtype=pl.String)
     none = np.zeros(0, dtype=np.int64)
     judgements = Judgements.from_rows(
-        pl.DataFrame(
-            {
-                "topic": [topic] * len(files),
-                "doc": doc.tolist(),
-                "line": markup.line[files],
-                "assessor": pl.Series([pool or None] * len(files), dtype=pl.String),
-                "relevant": relevant,
-            }
-        ),
-        np.zeros(len(files), dtype=np.int64),
+        rows.with_columns(topic=pl.lit(topic), assessor=assessor),
+        np.zeros_like(files),
         none,
         none,
         source=source.provenance,

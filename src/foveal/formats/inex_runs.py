@@ -89,7 +89,20 @@ def parse_run(source: Source) -> Parsed:
         markup = read_markup(source)
     except InputError as error:
         return Parsed(None, [*error.problems])
-    header, problems = _read_header(markup), list[Problem]()
+    # The header has the attributes of the root, and its children that are not topics.
+    header: dict[str, Any] = dict(markup.attributes.get(0, {}))
+    fields, about, collections = (
+        numbers[markup.depth[numbers] == depth]
+        for tag, depth in (("topic-fields", 1), ("description", 1), ("collection", 2))
+        for numbers in [markup.named(tag)]
+    )
+    if len(fields):
+        header["topic-fields"] = markup.attributes.get(int(fields[0]), {})
+    if len(about):
+        header["description"] = markup.texts(about)[0].strip(BLANKS)
+    if len(collections):
+        header["collections"] = [text.strip(BLANKS) for text in markup.texts(collections)]
+    problems = list[Problem]()
     run_id, task = (header.pop(name, None) or None for name in ("run-id", "task"))
     for name, value in (("run-id", run_id), ("task", task)):
         if value and _CONTROL.search(value):
@@ -139,23 +152,6 @@ def _read_results(markup: Markup) -> tuple[pl.DataFrame, Ints, list[Problem]]:
     ends = pl.concat_str(pl.col("start", "end").fill_null(""), separator=" ").str.strip_chars(" ")
     frame = frame.with_columns(passage=pl.when(ends != "").then(ends))
     return frame, markup.line[results], problems
-
-
-def _read_header(markup: Markup) -> dict[str, Any]:
-    """Return the attributes of the root, and its children that are not topics."""
-    header: dict[str, Any] = dict(markup.attributes.get(0, {}))
-    fields, about, collections = (
-        numbers[markup.depth[numbers] == depth]
-        for tag, depth in (("topic-fields", 1), ("description", 1), ("collection", 2))
-        for numbers in [markup.named(tag)]
-    )
-    if len(fields):
-        header["topic-fields"] = markup.attributes.get(int(fields[0]), {})
-    if len(about):
-        header["description"] = markup.texts(about)[0].strip(BLANKS)
-    if len(collections):
-        header["collections"] = [text.strip(BLANKS) for text in markup.texts(collections)]
-    return header
 
 
 # -- writing ---------------------------------------------------------------------------------------

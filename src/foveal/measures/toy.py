@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from foveal.collection.paths import canonical
+from foveal.formats.xpaths import canonical
 from foveal.measures.alignment import Alignment, Gold
 from foveal.measures.base import Example, Measure
 from foveal.model import Judgements, Run
