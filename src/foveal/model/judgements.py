@@ -30,11 +30,13 @@ PLACE_COLUMNS: dict[str, type[pl.DataType]] = {
 }
 """The columns of `Judgements.places`."""
 
-# The fields of judgements with one entry for each row, those with one for each span, and the tables
-# with a column ``row``.
+# Columns with an entry for each row, those with an entry for each span, and tables with a column
+# ``row``. Choosing and merging rows treat all columns of a kind alike.
 _ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "file", "declared", "assessor")
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
 _TABLES = ("elements", "places", "evidence")
+# Values of optional columns for the files that do not give them; others are null there.
+_MISSING: dict[str, Any] = {"declared": UNKNOWN, "grade": 1.0, "aspects": []}
 
 # Declarations on which all merged files must agree.
 _MUST_AGREE = {
@@ -143,7 +145,6 @@ class Judgements(Columns, FromFiles):
         first_rows, topic = number_rows(columns["topic"])
         judged: list[str] = gather(columns["topic"], first_rows).to_list()
         topics = sort_topics({*judged, *topics_without_documents})
-        place = {name: i for i, name in enumerate(topics)}
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if "relevant" in columns:
             relevant = np.array(columns["relevant"])
@@ -152,16 +153,14 @@ class Judgements(Columns, FromFiles):
             relevant = np.diff(np.concatenate([[0], np.cumsum(text)])[bounds]) > 0
         numbers: dict[str, Any] = {}
         for name in ("length", "bep", "line"):
-            given = columns.get(name)
+            given = columns.get(name, np.full(len(topic), UNKNOWN))
             if isinstance(given, pl.Series):
                 given = given.fill_null(UNKNOWN).to_numpy()
-            numbers[name] = (
-                np.full(len(topic), UNKNOWN) if given is None else given.astype(np.int64)
-            )
+            numbers[name] = given.astype(np.int64)
         return cls(
             **numbers,
             topics=topics,
-            topic=np.array([place[name] for name in judged], dtype=np.int64)[topic],
+            topic=_renumber(judged, topics)[topic],
             doc=columns["doc"],
             relevant=relevant,
             bounds=bounds,
@@ -186,34 +185,36 @@ class Judgements(Columns, FromFiles):
         <Judgements: 1 topics, 1 documents judged, 1 relevant>
         """
         rows = [
-            {"spans": (), "sets": (), **entry, "topic": topic, "doc": doc}
+            {"spans": (), **entry, "topic": topic, "doc": doc}
             for topic, docs in judged.items()
             for doc, entry in docs.items()
         ]
+        spans: list[tuple[int, int]] = []
+        sets: list[list[str] | None] = []
         for row in rows:
-            if row["sets"] and len(row["sets"]) != len(row["spans"]):
+            own = row.get("sets") or [None] * len(row["spans"])
+            if len(own) != len(row["spans"]):
                 raise UsageError(
                     f"topic {row['topic']!r}, document {row['doc']!r}: "
-                    f"{counted(len(row['sets']), 'list')} of sets for "
+                    f"{counted(len(own), 'list')} of sets for "
                     f"{counted(len(row['spans']), 'span')}; expected one for each"
                 )
+            spans += row["spans"]
+            sets += [None if names is None else [*names] for names in own]
         types = {"topic": pl.String, "doc": pl.String, "length": pl.Int64, "bep": pl.Int64}
         columns: dict[str, Any] = {
             column: pl.Series([row.get(column) for row in rows], dtype=kind)
             for column, kind in types.items()
         }
-        sets = [names for row in rows for names in row["sets"] or [None] * len(row["spans"])]
-        has_sets = any(row["sets"] for row in rows)
-        lists = [None if names is None else [*names] for names in sets]
-        spans = np.array([span for row in rows for span in row["spans"]], dtype=np.int64)
-        start, end = spans.reshape(-1, 2).T.copy()
+        start, end = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
+        has_sets = any(row.get("sets") for row in rows)
         return cls.from_rows(
             columns | {"line": np.arange(1, len(rows) + 1)},
             np.array([len(row["spans"]) for row in rows], dtype=np.int64),
             start,
             end,
             source=Provenance(name),
-            sets=pl.Series(lists, dtype=pl.List(pl.String)) if has_sets else None,
+            sets=pl.Series(sets, dtype=pl.List(pl.String)) if has_sets else None,
         )
 
     def __len__(self) -> int:
@@ -301,7 +302,6 @@ class Judgements(Columns, FromFiles):
         """
         _, number, length, measured = self.documents
         known, length = measured[number], length[number]
-        clash = np.flatnonzero((self.length >= 0) & (self.length != length))
         problems = [
             self.problem(
                 "judgements.length",
@@ -309,7 +309,7 @@ class Judgements(Columns, FromFiles):
                 f"document {self.doc[row]!r} is {self.length[row]} characters long here, but "
                 f"{length[row]} {self.describe_place(known[row], row)}",
             )
-            for row in clash.tolist()
+            for row in np.flatnonzero((self.length >= 0) & (self.length != length)).tolist()
         ]
         if ends and not problems:
             reach = np.zeros(len(number), dtype=np.int64)
@@ -352,23 +352,13 @@ class Judgements(Columns, FromFiles):
         """
         bare = [t for t in self.topics_without_documents if topics is None or t in topics]
         kept = sort_topics([*(self.topics[t] for t in np.unique(self.topic[keep])), *bare])
-        changed: dict[str, Any] = {
-            name: getattr(self, name)[rows]
-            for names, rows in (
-                (_ROW_COLUMNS, np.flatnonzero(keep)),
-                (_SPAN_COLUMNS, np.flatnonzero(keep[self.row])),
-            )
-            for name in names
-            if getattr(self, name) is not None
-        }
-        place = {topic: i for i, topic in enumerate(kept)}
-        recode = np.array([place.get(topic, -1) for topic in self.topics], dtype=np.int64)
-        changed["topic"] = recode[changed["topic"]]
-        for name in _TABLES:
-            table = getattr(self, name)
-            if table is not None:
-                table = table.filter(pl.Series(keep[table["row"].to_numpy()]))
-                changed[name] = point_to(table, np.cumsum(keep) - 1)
+        rows, spans = np.flatnonzero(keep), np.flatnonzero(keep[self.row])
+        changed = {name: column[rows] for name, column in self.get_columns(_ROW_COLUMNS).items()}
+        changed |= {name: column[spans] for name, column in self.get_columns(_SPAN_COLUMNS).items()}
+        changed["topic"] = _renumber(self.topics, kept)[changed["topic"]]
+        for name, table in self.get_columns(_TABLES).items():
+            own = table.filter(pl.Series(keep[table["row"].to_numpy()]))
+            changed[name] = point_to(own, np.cumsum(keep) - 1)
         return replace(
             self,
             **changed,
@@ -406,11 +396,10 @@ class Judgements(Columns, FromFiles):
         """
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
-        marks = (self.sets, self.elements, self.places, self.evidence)
         apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
         if (
             len(self.pairs.first_rows) == len(self)
-            and all(mark is None for mark in marks)
+            and not self.get_columns(("sets", *_TABLES))
             and (self.grade is None or (self.grade == 1).all())
             and (self.end > self.start).all()
             and apart.all()
@@ -483,61 +472,49 @@ def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
             "score them separately"
         )
     topics = sort_topics(topic for part in parts for topic in part.topics)
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("length", "bep", "relevant", "start", "end", "line")
-    }
-    columns["doc"] = pl.concat([part.doc for part in parts])
-    place = {topic: i for i, topic in enumerate(topics)}
-    columns["topic"] = np.concatenate(
-        [np.array([place[t] for t in p.topics], dtype=np.int64)[p.topic] for p in parts]
-    )
-    files = np.cumsum([0, *(len(part.sources) for part in parts)])
-    columns["file"] = np.concatenate([part.file + n for part, n in zip(parts, files, strict=False)])
-    columns["grade"] = np.concatenate(
-        [np.ones(len(part.start)) if part.grade is None else part.grade for part in parts]
-    )
-    quotes = dict.fromkeys(("quote", "prefix", "suffix"), pl.String)
-    for name, missing in (
-        ("quotes", pl.DataFrame([[None]] * 3, quotes)),
-        ("sets", pl.Series([None], dtype=pl.List(pl.String))),
-        ("aspects", pl.Series([[]], dtype=pl.List(pl.String))),
-    ):
-        if any(getattr(part, name) is not None for part in parts):
-            columns[name] = pl.concat(  # type: ignore[type-var]
-                missing[np.zeros_like(part.start)] if column is None else column
-                for part in parts
-                for column in [getattr(part, name)]
-            )
-    rows = np.cumsum([0, *(len(part) for part in parts)]).tolist()
-    for name in ("elements", "places"):
-        tables = [
-            table.with_columns(pl.col("row") + row)
-            for part, row in zip(parts, rows, strict=False)
-            if (table := getattr(part, name)) is not None
-        ]
-        columns[name] = pl.concat(tables, how="diagonal") if tables else None
-    if several is None:
-        several = share_documents(columns["topic"], columns["doc"], columns["file"])
-    stems, assessors = [part.sources[0].stem for part in parts], []
+    stems = [part.sources[0].stem for part in parts]
+    tables: dict[str, list[pl.DataFrame]] = {name: [] for name in ("rows", "spans", *_TABLES)}
+    n_rows = n_files = 0
     for part, stem in zip(parts, stems, strict=True):
-        own = pl.Series([None] * len(part)) if part.assessor is None else part.assessor
-        own, name = own.cast(pl.String), stem if stems.count(stem) == 1 else part.sources[0].path
-        assessors.append(own.fill_null(name) if several else own)
-    assessor = pl.concat(assessors)
-    counts = np.concatenate([np.diff(part.bounds) for part in parts])
+        topic = _renumber(part.topics, topics)[part.topic]
+        own = part.get_columns(_ROW_COLUMNS) | {"topic": topic, "file": part.file + n_files}
+        name = stem if stems.count(stem) == 1 else part.sources[0].path
+        tables["rows"].append(pl.DataFrame(own).with_columns(name=pl.lit(name)))
+        quotes = {} if part.quotes is None else {"quotes": part.quotes.to_struct()}
+        tables["spans"].append(pl.DataFrame(part.get_columns(_SPAN_COLUMNS) | quotes))
+        for kind, table in part.get_columns(("elements", "places")).items():
+            tables[kind].append(table.with_columns(pl.col("row") + n_rows))
+        n_rows, n_files = n_rows + len(part), n_files + len(part.sources)
+    # Columns that a part does not have are null in its rows.
+    found = {kind: pl.concat(own, how="diagonal_relaxed") for kind, own in tables.items() if own}
+    if share_documents(*found["rows"]["topic", "doc", "file"]) if several is None else several:
+        assessor = pl.coalesce(pl.col("^assessor$"), "name")
+        found["rows"] = found["rows"].with_columns(assessor=assessor)
+    columns: dict[str, Any] = {}
+    for column in (*found.pop("rows").drop("name"), *found.pop("spans")):
+        missing = pl.lit(_MISSING.get(column.name))
+        filled = pl.select(pl.lit(column).fill_null(missing)).to_series()
+        is_array = column.dtype.is_numeric() or column.dtype == pl.Boolean
+        columns[column.name] = filled.to_numpy() if is_array else filled
+    if "quotes" in columns:
+        columns["quotes"] = columns["quotes"].struct.unnest()
     header, unread = _merge_headers(parts)
     return Judgements(
-        **columns,
+        **columns | found,
         topics=topics,
-        bounds=np.concatenate([[0], np.cumsum(counts)]),
+        bounds=np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]).cumsum(),
         sources=tuple(source for part in parts for source in part.sources),
         has_text=parts[0].has_text,
-        assessor=None if assessor.null_count() == len(assessor) else assessor,
         header=header,
         notes=tuple(note for part in parts for note in part.notes),
         unread=unread or None,
     )
+
+
+def _renumber(names: Sequence[str], others: Sequence[str]) -> Ints:
+    """Return the index of each name among the others, -1 where it is not one of them."""
+    index = {name: i for i, name in enumerate(others)}
+    return np.array([index.get(name, -1) for name in names], dtype=np.int64)
 
 
 def _merge_headers(parts: Sequence[Judgements]) -> tuple[dict[str, Any], Counter[str]]:

@@ -23,7 +23,7 @@ UNKNOWN = -1
 ALL = "all"
 """The topic under which results give the value over all topics; no topic may have this name."""
 
-# The fields of a run that have one entry for each result.
+# The columns of a run that have one entry for each result.
 _COLUMNS = ("doc", "start", "end", "line", "score", "rank", "xpath", "length", "tokens", "element")
 
 
@@ -37,6 +37,11 @@ class Columns:
         for column in vars(self).values():
             if isinstance(column, np.ndarray):
                 column.flags.writeable = False
+
+    def get_columns(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return those of the columns that are given, by name."""
+        every = {name: getattr(self, name) for name in names}
+        return {name: column for name, column in every.items() if column is not None}
 
     def with_columns(self, **columns: Any) -> Self:
         """Return the object with other columns, except those of topics and documents.
@@ -216,8 +221,7 @@ class Run(Columns):
     @property
     def columns(self) -> dict[str, Any]:
         """The columns that the run has, by name: an entry for each result."""
-        every = {name: getattr(self, name) for name in _COLUMNS}
-        return {name: column for name, column in every.items() if column is not None}
+        return self.get_columns(_COLUMNS)
 
     @cached_property
     def topic(self) -> Ints:
