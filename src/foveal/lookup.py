@@ -118,19 +118,17 @@ def number_rows(*keys: pl.Series | Ints) -> NumberedRows:
     for key in keys:
         hashes = (hashes ^ hashes >> np.uint64(32)) * _ODD + hash_keys(key)
     first = find_first_hashes(hashes)
-    is_first = first == np.arange(len(first))
-    again, number = np.flatnonzero(~is_first), first
+    again = np.flatnonzero(first != np.arange(len(first)))
     for key in keys if len(again) else ():
         here, before = gather(key, again), gather(key, first[again])
         same = here == before if isinstance(key, np.ndarray) else here.eq_missing(before)
-        if not same.all():
+        if not same.all():  # different keys with one hash, which are very rare
             table = pl.DataFrame({str(i): column for i, column in enumerate(keys)})
             exact = table.with_row_index("row").select(pl.col("row").min().over(table.columns))
             first = exact.to_series().cast(pl.Int64).to_numpy()
-            is_first = first == np.arange(len(first))
             break
-    if len(again):
-        number = (np.cumsum(is_first) - 1)[first]
+    is_first = first == np.arange(len(first))
+    number = (np.cumsum(is_first) - 1)[first] if len(again) else first
     if len(rows) < len(opens):
         number = np.repeat(number, np.diff(rows, append=len(opens)))
     return NumberedRows(rows[is_first], number)

@@ -231,7 +231,7 @@ def test_columns_of_spans_are_merged_with_files_that_lack_them() -> None:
         assert both.quotes.rows()[at] == ("five!", None, None)
         assert both.quotes.rows()[1 - at] == (None, None, None)
         assert [both.sets.to_list()[i] for i in (at, 1 - at)] == [["x"], None]
-        assert [both.aspects.to_list()[i] for i in (at, 1 - at)] == [["u"], []]
+        assert [both.aspects.to_list()[i] for i in (at, 1 - at)] == [["u"], None]
 
 
 def test_merged_files_keep_what_their_headers_share() -> None:

@@ -35,8 +35,6 @@ PLACE_COLUMNS: dict[str, type[pl.DataType]] = {
 _ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "file", "declared", "assessor")
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
 _TABLES = ("elements", "places", "evidence")
-# Values of optional columns for the files that do not give them; others are null there.
-_MISSING: dict[str, Any] = {"declared": UNKNOWN, "grade": 1.0, "aspects": []}
 
 # Declarations on which all merged files must agree.
 _MUST_AGREE = {
@@ -485,17 +483,17 @@ def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
         for kind, table in part.get_columns(("elements", "places")).items():
             tables[kind].append(table.with_columns(pl.col("row") + n_rows))
         n_rows, n_files = n_rows + len(part), n_files + len(part.sources)
-    # Columns that a part does not have are null in its rows.
     found = {kind: pl.concat(own, how="diagonal_relaxed") for kind, own in tables.items() if own}
     if share_documents(*found["rows"]["topic", "doc", "file"]) if several is None else several:
         assessor = pl.coalesce(pl.col("^assessor$"), "name")
         found["rows"] = found["rows"].with_columns(assessor=assessor)
     columns: dict[str, Any] = {}
     for column in (*found.pop("rows").drop("name"), *found.pop("spans")):
-        missing = pl.lit(_MISSING.get(column.name))
-        filled = pl.select(pl.lit(column).fill_null(missing)).to_series()
-        is_array = column.dtype.is_numeric() or column.dtype == pl.Boolean
-        columns[column.name] = filled.to_numpy() if is_array else filled
+        is_number = column.dtype.is_numeric()
+        # Columns that a file does not have are null in its rows; spans without a grade have 1.
+        given = column.fill_null(1 if column.name == "grade" else UNKNOWN) if is_number else column
+        is_array = is_number or column.dtype == pl.Boolean
+        columns[column.name] = given.to_numpy() if is_array else given
     if "quotes" in columns:
         columns["quotes"] = columns["quotes"].struct.unnest()
     header, unread = _merge_headers(parts)
@@ -526,19 +524,18 @@ def _merge_headers(parts: Sequence[Judgements]) -> tuple[dict[str, Any], Counter
     first = headers[0].items()
     merged = {name: value for name, value in first if all(h.get(name) == value for h in headers)}
     for name, message in _MUST_AGREE.items():
-        declared = [
-            (part.sources[0].path, header[name])
-            for part, header in zip(parts, headers, strict=True)
+        declared: dict[Any, str] = {}
+        for part, header in zip(parts, headers, strict=True):
             # The scale of a file without elements does not matter.
-            if header.get(name)
-            and (name != "scale" or (part.elements is not None and len(part.elements)))
-        ]
-        for path, found in declared:
-            if found != declared[0][1]:
-                text = message.format(found=found, first=declared[0][1], path=declared[0][0])
-                raise InputError.at("judgements.mixed", path, None, text)
-        if declared:
-            merged[name] = declared[0][1]
+            if header.get(name) and (
+                name != "scale" or (part.elements is not None and len(part.elements))
+            ):
+                merged[name] = header[name]
+                declared.setdefault(header[name], part.sources[0].path)
+        if len(declared) > 1:
+            (one, path), (other, place), *_ = declared.items()
+            text = message.format(found=other, first=one, path=path)
+            raise InputError.at("judgements.mixed", place, None, text)
     unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
     for name in ("collection", "version"):
         if name not in merged and (times := sum(name in header for header in headers)):

@@ -188,12 +188,11 @@ class Results(Columns):
         """Return a table of the first runs and measures."""
         from foveal.model.tables import Table
 
-        runs, measures = self.runs[:_SHOWN], self.measures[:_SHOWN]
-        columns = [_format_column(self.overall[:_SHOWN, k]) for k in range(len(measures))]
-        rows = tuple((run, *(column[i] for column in columns)) for i, run in enumerate(runs))
+        columns = [_format_column(self.overall[:_SHOWN, k]) for k in range(len(self.measures))]
+        rows = tuple(zip(self.runs[:_SHOWN], *columns[:_SHOWN], strict=True))
         more = {"runs": len(self.runs) - _SHOWN, "measures": len(self.measures) - _SHOWN}
         notes = tuple(f"and {n:,} more {what}" for what, n in more.items() if n > 0)
-        return Table(("run", *measures), rows, notes=notes)
+        return Table(("run", *self.measures[:_SHOWN]), rows, notes=notes)
 
     def to_json(self) -> str:
         """Return all rows and the meta, as ``foveal evaluate -f json`` writes them."""
@@ -316,11 +315,6 @@ def _list_settings(meta: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield what, json.dumps(meta[name], sort_keys=True)
 
 
-def _list_metas(results: Results) -> list[Mapping[str, Any]]:
-    """Return the meta of each part that results were joined from."""
-    return list(results.meta.get("parts", [results.meta]))
-
-
 def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> list[str]:
     """Return a line for each setting in which parts differ; unknown settings count as equal.
 
@@ -332,7 +326,7 @@ def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> lis
     called = names or [some(part.runs) for part in parts]
     groups: dict[str, dict[Any, dict[str, None]]] = {}
     for name, part in zip(called, parts, strict=True):
-        for meta in _list_metas(part):
+        for meta in part.meta.get("parts", [part.meta]):  # of the parts that it was joined from
             for what, value in _list_settings(meta):
                 groups.setdefault(what, {}).setdefault(value, {})[name] = None
     return [
@@ -344,7 +338,7 @@ def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> lis
 
 def _join_meta(parts: Sequence[Results], differing: Sequence[str]) -> dict[str, Any]:
     """Return all inputs and warnings, each once; task and options if all parts agree on them."""
-    metas = [meta for part in parts for meta in _list_metas(part)]
+    metas = [meta for part in parts for meta in part.meta.get("parts", [part.meta])]
     inputs = {json.dumps(item): item for meta in metas for item in meta.get("inputs", ())}
     warnings = [line for part in parts for line in part.meta.get("warnings", ())]
     joined: dict[str, Any] = {"inputs": list(inputs.values())}

@@ -76,16 +76,14 @@ class Topics(FromFiles):
 
     def __post_init__(self) -> None:
         first: dict[str, int] = {}
-        problems = [
+        text = "topic {!r} is already given {}"
+        if problems := [
             self.problem(
-                "topics.repeated",
-                i,
-                f"topic {topic.id!r} is already given {self.describe_place(first[topic.id], i)}",
+                "topics.repeated", i, text.format(name, self.describe_place(first[name], i))
             )
-            for i, topic in enumerate(self.topics)
-            if first.setdefault(topic.id, i) < i
-        ]
-        if problems:
+            for i, name in enumerate(self.ids)
+            if first.setdefault(name, i) < i
+        ]:
             raise InputError(problems)
 
     @classmethod
@@ -104,14 +102,17 @@ class Topics(FromFiles):
     @classmethod
     def merged(cls, parts: Sequence[Topics]) -> Topics:
         """Return several files as one set; only one of them may give a topic."""
-        shifts = [sum(len(part.sources) for part in parts[:i]) for i in range(len(parts))]
-        unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
+        file: list[int] = []
+        sources: list[Provenance] = []
+        for part in parts:
+            file += [n + len(sources) for n in part.file]
+            sources += part.sources
         return cls(
             tuple(topic for part in parts for topic in part.topics),
             tuple(line for part in parts for line in part.line),
-            tuple(n + shift for part, shift in zip(parts, shifts, strict=True) for n in part.file),
-            tuple(source for part in parts for source in part.sources),
-            unread or None,
+            tuple(file),
+            tuple(sources),
+            sum((Counter(part.unread) for part in parts), Counter[str]()) or None,
         )
 
     def __len__(self) -> int:
@@ -132,7 +133,7 @@ class Topics(FromFiles):
         return f"<Topics: {len(self)} topics>"
 
     @cached_property
-    def _by_id(self) -> Mapping[str, Topic]:
+    def _by_id(self) -> dict[str, Topic]:
         return {topic.id: topic for topic in self.topics}
 
     @property
