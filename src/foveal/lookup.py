@@ -179,22 +179,16 @@ class KeyTable:
 
     def find(self, keys: pl.Series | Hashes) -> Ints:
         """Return the number of each key, -1 for absent ones."""
-        number, rows = np.full(len(keys), _ABSENT, dtype=np.int64), None
+        number, rows = np.full(len(keys), _ABSENT, dtype=np.int64), np.arange(len(keys))
         hashes = spread = hash_keys(keys)
         for bits, holder in self._rounds:
             spread = spread * _ODD
-            slot = (spread >> np.uint64(64 - bits)).view(np.int64)
-            found = holder[slot].astype(np.int64)
-            other = np.flatnonzero(self._hashes[found] != hashes)
+            found = holder[(spread >> np.uint64(64 - bits)).view(np.int64)].astype(np.int64)
+            is_other = self._hashes[found] != hashes
+            number[rows] = np.where(is_other, _ABSENT, found)
             # No key of the table fell into an empty slot, so no later round has the key either.
-            again = other[found[other] >= 0]
-            found[other] = _ABSENT
-            if rows is None:
-                number, rows = found, again
-            else:
-                number[rows] = found
-                rows = rows[again]
-            spread, hashes = spread[again], hashes[again]
+            again = np.flatnonzero(is_other & (found >= 0))
+            rows, spread, hashes = rows[again], spread[again], hashes[again]
         if isinstance(keys, pl.Series):
             rows, keys = np.flatnonzero(number >= 0), keys.rechunk()
             asked = keys if len(rows) == len(keys) else gather(keys, rows)

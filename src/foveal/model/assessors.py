@@ -145,17 +145,18 @@ def _list_evidence(
 ) -> pl.DataFrame | None:
     """Return the spans of every evidence set; None if spans have neither sets nor grades.
 
-    A set belongs to the assessor who made it, and spans all documents of the topic. A span that an
-    assessor gives to no set belongs to all of their sets; an assessor who made no sets where
-    others did gets one set with all their spans. A topic without any set has a single one with all
-    its text. The spans are cut to the text of the combined rows (`bounds`, `start`, `end`) that
-    the assessors agree on. `pair` is the combined row of each row.
+    A set belongs to one assessor, and spans all documents of the topic. A span that an assessor
+    gives to no set belongs to all of their sets. An assessor without sets in a topic with some gets
+    one set with all their spans. A topic without any set has a single one with all its text. The
+    spans are cut to the text of the combined rows (`bounds`, `start`, `end`) that the assessors
+    agree on. `pair` is the combined row of each row.
     """
     if judgements.evidence is not None:
         return point_to(judgements.evidence, pair)
-    if judgements.sets is None and not judgements.is_graded:
-        return None
     row, assessor, sets = judgements.row, judgements.assessor, judgements.sets
+    grade = np.ones(len(row)) if judgements.grade is None else judgements.grade
+    if sets is None and not ((grade > 0) & (grade != 1)).any():
+        return None
     missing = pl.Series([None] * len(row), dtype=pl.String)
     named = pl.DataFrame(
         {
@@ -165,7 +166,7 @@ def _list_evidence(
             "row": pair[row],
             "start": judgements.start,
             "end": judgements.end,
-            "grade": np.ones(len(row)) if judgements.grade is None else judgements.grade,
+            "grade": grade,
         }
     ).filter((pl.col("grade") > 0) & (pl.col("end") > pl.col("start")))
     named = named.explode("sets", keep_nulls=True, empty_as_null=True)

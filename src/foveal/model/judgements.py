@@ -277,12 +277,6 @@ class Judgements(Columns, FromFiles):
         """True for each row of `combined` that several rows judge."""
         return np.bincount(self.pairs.number) > 1
 
-    @property
-    def is_graded(self) -> bool:
-        """True if relevant spans have grades other than 1."""
-        grade = self.grade
-        return grade is not None and bool(((grade > 0) & (grade != 1)).any())
-
     @cached_property
     def documents(self) -> JudgedDocuments:
         """The distinct documents."""

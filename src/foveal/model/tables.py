@@ -279,21 +279,12 @@ def _list_latex_lines(table: Table, label: str) -> list[str]:
         for text in (table.title, *table.notes)
     )
     caption = rf"\caption{{{escape_latex(' '.join(sentences))}}}"
+    label = rf"\label{{tab:{label}}}"
     if len(table.rows) <= _ROWS_OF_A_PAGE:
-        head_lines = [r"\begin{table}", r"\centering", caption, rf"\label{{tab:{label}}}"]
-        return [*head_lines, *inner, r"\end{table}"]
-    return [
-        rf"\begin{{longtable}}{{{columns}}}",
-        rf"{caption} \label{{tab:{label}}} \\",
-        *opening,
-        r"\endfirsthead",
-        *opening,
-        r"\endhead",
-        r"\bottomrule",
-        r"\endfoot",
-        *body,
-        r"\end{longtable}",
-    ]
+        return [r"\begin{table}", r"\centering", caption, label, *inner, r"\end{table}"]
+    heads = [rf"{caption} {label} \\", *opening, r"\endfirsthead", *opening, r"\endhead"]
+    feet = [r"\bottomrule", r"\endfoot"]
+    return [rf"\begin{{longtable}}{{{columns}}}", *heads, *feet, *body, r"\end{longtable}"]
 
 
 # -- HTML ------------------------------------------------------------------------------------------
@@ -340,15 +331,14 @@ def to_html(table: Table, *, longest: int | None = None) -> str:
 
 def preview_frame(title: str, frame: pl.DataFrame, what: str) -> str:
     """Return the first rows of a frame as HTML for a notebook; `what` names the rows."""
-    rows = tuple(tuple(map(format_value, row)) for row in frame.head(PREVIEW).iter_rows())
+
+    def show(value: Any) -> str:
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return "\N{EN DASH}"
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    rows = tuple(tuple(map(show, row)) for row in frame.head(PREVIEW).iter_rows())
     labels = next((j for j, kind in enumerate(frame.dtypes) if kind.is_numeric()), frame.width)
     notes = (f"and {len(frame) - PREVIEW:,} more {what}",) if len(frame) > PREVIEW else ()
     table = Table(tuple(frame.columns), rows, labels=labels, title=title, notes=notes)
     return to_html(table, longest=LONGEST)
-
-
-def format_value(value: Any) -> str:
-    """Return a value as text: numbers with six digits, a dash for a missing one."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "\N{EN DASH}"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
