@@ -185,9 +185,13 @@ class KeyTable:
             spread = spread * _ODD
             found = holder[(spread >> np.uint64(64 - bits)).view(np.int64)].astype(np.int64)
             is_other = self._hashes[found] != hashes
-            number[rows] = np.where(is_other, _ABSENT, found)
             # No key of the table fell into an empty slot, so no later round has the key either.
             again = np.flatnonzero(is_other & (found >= 0))
+            found[is_other] = _ABSENT
+            if len(rows) < len(number):
+                number[rows] = found
+            else:
+                number = found
             rows, spread, hashes = rows[again], spread[again], hashes[again]
         if isinstance(keys, pl.Series):
             rows, keys = np.flatnonzero(number >= 0), keys.rechunk()
