@@ -432,17 +432,15 @@ class Judgements(Columns, FromFiles):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row per highlighted span; a document without any has one with null offsets."""
-        counts = np.maximum(np.diff(self.bounds), 1)
-        row = np.repeat(np.arange(len(self)), counts)
-        known = np.repeat(np.diff(self.bounds) > 0, counts)
-        start = np.full(len(row), UNKNOWN, dtype=np.int64)
-        end = start.copy()
-        start[known], end[known] = self.start, self.end
-        topic = pl.Series(self.topics, dtype=pl.String).gather(self.topic[row])
-        numbers = {"length": self.length[row], "bep": self.bep[row], "start": start, "end": end}
-        return pl.DataFrame({"topic": topic, "doc": self.doc.gather(row), **numbers}).with_columns(
-            pl.when(pl.col(name) >= 0).then(name).alias(name) for name in numbers
+        topic = pl.Series(self.topics, dtype=pl.String).gather(self.topic)
+        rows = pl.DataFrame(
+            {"topic": topic, "doc": self.doc, "length": self.length, "bep": self.bep}
+        ).with_columns(
+            *(pl.when(pl.col(name) >= 0).then(name).alias(name) for name in ("length", "bep")),
+            row=pl.int_range(pl.len()),
         )
+        spans = pl.DataFrame({"row": self.row, "start": self.start, "end": self.end})
+        return rows.join(spans, on="row", how="left", maintain_order="left_right").drop("row")
 
 
 def point_to(table: pl.DataFrame, number: Ints) -> pl.DataFrame:
