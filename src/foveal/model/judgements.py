@@ -143,6 +143,7 @@ class Judgements(Columns, FromFiles):
         first_rows, topic = number_rows(columns["topic"])
         judged: list[str] = gather(columns["topic"], first_rows).to_list()
         topics = sort_topics({*judged, *topics_without_documents})
+        place = {name: i for i, name in enumerate(topics)}
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if "relevant" in columns:
             relevant = np.array(columns["relevant"])
@@ -158,7 +159,7 @@ class Judgements(Columns, FromFiles):
         return cls(
             **numbers,
             topics=topics,
-            topic=_renumber(judged, topics)[topic],
+            topic=np.array([place[name] for name in judged], dtype=np.int64)[topic],
             doc=columns["doc"],
             relevant=relevant,
             bounds=bounds,
@@ -391,7 +392,7 @@ class Judgements(Columns, FromFiles):
         apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
         if (
             len(self.pairs.first_rows) == len(self)
-            and not self.get_columns(("sets", *_TABLES))
+            and all(getattr(self, name) is None for name in ("sets", *_TABLES))
             and (self.grade is None or (self.grade == 1).all())
             and (self.end > self.start).all()
             and apart.all()

@@ -118,7 +118,8 @@ class Results(Columns):
             quote, odd = partial(json.dumps, ensure_ascii=False), _ODD_IN_JSON
         row, rows = _ROW[form], []
         topics, measures = [*map(quote, (*self.topics, ALL))], [*map(quote, self.measures)]
-        shown, values = self._stack(per_topic=per_topic)
+        shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
+        values = np.concatenate([self.values, self.overall[:, None]], axis=1)
         for i, run in enumerate(map(quote, self.runs)):
             for j in np.flatnonzero(shown[i]).tolist():
                 scores = zip(measures, map(repr, values[i, j].tolist()), strict=True)
@@ -139,7 +140,8 @@ class Results(Columns):
 
     def tidy(self, *, per_topic: bool = True) -> pl.DataFrame:
         """Return the rows as a Polars frame with columns run, topic, measure, value."""
-        shown, values = self._stack(per_topic=per_topic)
+        shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
+        values = np.concatenate([self.values, self.overall[:, None]], axis=1)
         run, topic, measure = np.nonzero(np.broadcast_to(shown[:, :, None], values.shape))
         return pl.DataFrame(
             {
@@ -152,18 +154,10 @@ class Results(Columns):
 
     def wide(self, *, per_topic: bool = False) -> pl.DataFrame:
         """Return one row per run (and topic), one column per measure."""
-        shown, values = self._stack(per_topic=per_topic)
-        run, topic = np.nonzero(shown)
-        keys = [pl.Series("run", self.runs, dtype=pl.String).gather(run)]
-        if per_topic:
-            keys.append(pl.Series("topic", (*self.topics, ALL), dtype=pl.String).gather(topic))
-        columns = values[shown].T.copy()
-        return pl.DataFrame([*keys, *map(pl.Series, self.measures, columns)])
-
-    def _stack(self, *, per_topic: bool) -> tuple[npt.NDArray[np.bool_], Floats]:
-        """Return the topics to show of each run, ``all`` last, and their values by measure."""
-        shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
-        return shown, np.concatenate([self.values, self.overall[:, None]], axis=1)
+        frame, width = self.tidy(per_topic=per_topic), max(len(self.measures), 1)
+        values = frame["value"].to_numpy().reshape(-1, width).T.copy()
+        keys = frame.gather_every(width).select("run", *["topic"] * per_topic)
+        return keys.hstack(list(map(pl.Series, self.measures, values)))
 
     def to_pandas(self, *, per_topic: bool = True) -> Any:
         """Return the tidy rows as a pandas DataFrame (pandas must be installed)."""
