@@ -295,27 +295,19 @@ class Judgements(Columns, FromFiles):
         """
         _, number, length, measured = self.documents
         known, length = measured[number], length[number]
-        problems = [
-            self.problem(
-                "judgements.length",
-                row,
+        problems = []
+        for row in np.flatnonzero((self.length >= 0) & (self.length != length)).tolist():
+            text = (
                 f"document {self.doc[row]!r} is {self.length[row]} characters long here, but "
-                f"{length[row]} {self.describe_place(known[row], row)}",
+                f"{length[row]} {self.describe_place(known[row], row)}"
             )
-            for row in np.flatnonzero((self.length >= 0) & (self.length != length)).tolist()
-        ]
+            problems.append(self.problem("judgements.length", row, text))
         if ends and not problems:
             reach = np.zeros(len(number), dtype=np.int64)
             np.maximum.at(reach, self.row, self.end)
-            problems = [
-                self.problem(
-                    "judgements.span",
-                    row,
-                    f"a span ends at {reach[row]}, past the {length[row]} characters of document "
-                    f"{self.doc[row]!r}",
-                )
-                for row in np.flatnonzero((length >= 0) & (reach > length)).tolist()
-            ]
+            for row in np.flatnonzero((length >= 0) & (reach > length)).tolist():
+                text = f"a span ends at {reach[row]}, past the {length[row]} characters of document"
+                problems.append(self.problem("judgements.span", row, f"{text} {self.doc[row]!r}"))
         if problems:
             raise InputError(problems)
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
@@ -92,13 +93,9 @@ class Results(Columns):
 
     def per_topic(self, measure: str) -> dict[str, dict[str, float]]:
         """Return run to topic to value of one measure, counted topics only."""
-        at = _find(self.measures, str(measure), "measure")
+        scores = self.values[:, :, _find(self.measures, str(measure), "measure")].tolist()
         return {
-            run: {
-                topic: float(self.values[i, j, at])
-                for j, topic in enumerate(self.topics)
-                if self.counted[i, j]
-            }
+            run: dict(compress(zip(self.topics, scores[i], strict=True), self.counted[i]))
             for i, run in enumerate(self.runs)
         }
 

@@ -76,14 +76,12 @@ class Topics(FromFiles):
 
     def __post_init__(self) -> None:
         first: dict[str, int] = {}
-        text = "topic {!r} is already given {}"
-        if problems := [
-            self.problem(
-                "topics.repeated", i, text.format(name, self.describe_place(first[name], i))
-            )
-            for i, name in enumerate(self.ids)
-            if first.setdefault(name, i) < i
-        ]:
+        problems = []
+        for i, name in enumerate(self.ids):
+            if first.setdefault(name, i) < i:
+                text = f"topic {name!r} is already given {self.describe_place(first[name], i)}"
+                problems.append(self.problem("topics.repeated", i, text))
+        if problems:
             raise InputError(problems)
 
     @classmethod
@@ -102,16 +100,12 @@ class Topics(FromFiles):
     @classmethod
     def merged(cls, parts: Sequence[Topics]) -> Topics:
         """Return several files as one set; only one of them may give a topic."""
-        file: list[int] = []
-        sources: list[Provenance] = []
-        for part in parts:
-            file += [n + len(sources) for n in part.file]
-            sources += part.sources
+        shifts = [sum(len(part.sources) for part in parts[:i]) for i in range(len(parts))]
         return cls(
             tuple(topic for part in parts for topic in part.topics),
             tuple(line for part in parts for line in part.line),
-            tuple(file),
-            tuple(sources),
+            tuple(n + shift for part, shift in zip(parts, shifts, strict=True) for n in part.file),
+            tuple(source for part in parts for source in part.sources),
             sum((Counter(part.unread) for part in parts), Counter[str]()) or None,
         )
 
