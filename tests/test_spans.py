@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +49,18 @@ def test_union_is_the_set_of_characters_as_maximal_spans(items: list[Span]) -> N
 def test_at_least_counts_how_many_spans_cover(items: list[Span], depth: int) -> None:
     deep = {x for x in range(31) if sum(s <= x < e for s, e in items) >= depth}
     assert pairs(*spans.at_least(*arrays(items), depth)) == maximal(deep)
+
+
+@given(st.lists(st.tuples(some_spans, st.integers(1, 4)), max_size=4))
+def test_groups_of_spans_may_need_different_depths(groups: list[tuple[list[Span], int]]) -> None:
+    items = [(s + 40 * i, e + 40 * i) for i, (own, _) in enumerate(groups) for s, e in own]
+    depths = np.array([depth for own, depth in groups for _ in own], dtype=np.int64)
+    expected = [
+        (s + 40 * i, e + 40 * i)
+        for i, (own, depth) in enumerate(groups)
+        for s, e in pairs(*spans.at_least(*arrays(own), depth))
+    ]
+    assert pairs(*spans.at_least(*arrays(items), depths)) == expected
 
 
 @given(some_spans, st.lists(st.integers(0, 40), min_size=1, max_size=5))
@@ -113,17 +126,48 @@ def test_all_apart_does_not_try_what_is_too_large_for_a_word() -> None:
     assert not spans.all_apart(start, end, np.array([0, 1]))
 
 
-@given(some_spans)
-def test_disjoint_keeps_a_span_unless_a_kept_one_before_it_overlaps(items: list[Span]) -> None:
-    kept: list[set[int]] = []
-    expected = []
-    for start, end in items:
-        text = set(range(start, end))
-        keep = not any(text & other for other in kept)
-        expected.append(keep)
-        if keep:
-            kept.append(text)
-    assert spans.disjoint(*arrays(items)).tolist() == expected
+few = st.tuples(st.integers(0, 300), st.integers(0, 9))
+many = st.tuples(st.integers(0, 30), st.integers(-5, 30))
+
+
+def keep_disjoint(start: Ints, end: Ints) -> list[bool]:
+    kept: list[range] = []
+    keep = []
+    for span in map(range, start.tolist(), end.tolist()):
+        free = not any(set(span) & set(other) for other in kept)
+        kept += [span] if free else []
+        keep.append(free)
+    return keep
+
+
+@settings(max_examples=60)
+@given(st.one_of(st.lists(few, max_size=40), st.lists(many, max_size=40)))
+def test_disjoint_keeps_a_span_unless_a_kept_one_before_it_overlaps(
+    items: list[tuple[int, int]],
+) -> None:
+    start, size = np.array(items, dtype=np.int64).reshape(-1, 2).T
+    expected = keep_disjoint(start, start + size)
+    assert spans.disjoint(start, start + size).tolist() == expected
+    for rounds in (0, 10_000):  # one after the other, and however many rounds it takes
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(spans, "_ROUNDS", rounds)
+            patch.setattr(spans, "_PAIRS", 10_000)
+            assert spans.disjoint(start, start + size).tolist() == expected
+
+
+@pytest.mark.parametrize("n", [1, 2, 50, 128, 400])
+def test_stairs_on_which_each_waits_for_the_one_before(n: int) -> None:
+    start = 2 * np.arange(n)
+    assert spans.disjoint(start, start + 3).tolist() == [i % 2 == 0 for i in range(n)]
+    backwards = spans.disjoint(start[::-1], start[::-1] + 3).tolist()
+    assert backwards == [i % 2 == 0 for i in range(n)]
+
+
+@pytest.mark.parametrize("n", [3, 60])
+def test_one_inside_the_other(n: int) -> None:
+    depth = np.arange(n)
+    assert spans.disjoint(depth, 2 * n - depth).tolist() == [True] + [False] * (n - 1)
+    assert spans.disjoint(depth[::-1], 2 * n - depth[::-1]).tolist() == [True] + [False] * (n - 1)
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=8))

@@ -118,19 +118,17 @@ def number_rows(*keys: pl.Series | Ints) -> NumberedRows:
     for key in keys:
         hashes = (hashes ^ hashes >> np.uint64(32)) * _ODD + hash_keys(key)
     first = find_first_hashes(hashes)
-    is_first = first == np.arange(len(first))
-    again, number = np.flatnonzero(~is_first), first
+    again = np.flatnonzero(first != np.arange(len(first)))
     for key in keys if len(again) else ():
         here, before = gather(key, again), gather(key, first[again])
         same = here == before if isinstance(key, np.ndarray) else here.eq_missing(before)
-        if not same.all():
+        if not same.all():  # different keys with one hash, which are very rare
             table = pl.DataFrame({str(i): column for i, column in enumerate(keys)})
             exact = table.with_row_index("row").select(pl.col("row").min().over(table.columns))
             first = exact.to_series().cast(pl.Int64).to_numpy()
-            is_first = first == np.arange(len(first))
             break
-    if len(again):
-        number = (np.cumsum(is_first) - 1)[first]
+    is_first = first == np.arange(len(first))
+    number = (np.cumsum(is_first) - 1)[first] if len(again) else first
     if len(rows) < len(opens):
         number = np.repeat(number, np.diff(rows, append=len(opens)))
     return NumberedRows(rows[is_first], number)
@@ -181,22 +179,20 @@ class KeyTable:
 
     def find(self, keys: pl.Series | Hashes) -> Ints:
         """Return the number of each key, -1 for absent ones."""
-        number, rows = np.full(len(keys), _ABSENT, dtype=np.int64), None
+        number, rows = np.full(len(keys), _ABSENT, dtype=np.int64), np.arange(len(keys))
         hashes = spread = hash_keys(keys)
         for bits, holder in self._rounds:
             spread = spread * _ODD
-            slot = (spread >> np.uint64(64 - bits)).view(np.int64)
-            found = holder[slot].astype(np.int64)
-            other = np.flatnonzero(self._hashes[found] != hashes)
+            found = holder[(spread >> np.uint64(64 - bits)).view(np.int64)].astype(np.int64)
+            is_other = self._hashes[found] != hashes
             # No key of the table fell into an empty slot, so no later round has the key either.
-            again = other[found[other] >= 0]
-            found[other] = _ABSENT
-            if rows is None:
-                number, rows = found, again
-            else:
+            again = np.flatnonzero(is_other & (found >= 0))
+            found[is_other] = _ABSENT
+            if len(rows) < len(number):
                 number[rows] = found
-                rows = rows[again]
-            spread, hashes = spread[again], hashes[again]
+            else:
+                number = found
+            rows, spread, hashes = rows[again], spread[again], hashes[again]
         if isinstance(keys, pl.Series):
             rows, keys = np.flatnonzero(number >= 0), keys.rechunk()
             asked = keys if len(rows) == len(keys) else gather(keys, rows)

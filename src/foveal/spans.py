@@ -65,8 +65,10 @@ def side_by_side(start: Ints, end: Ints, group: Ints) -> tuple[Ints, Ints]:
     return start + base, end + base
 
 
-def at_least(start: Ints, end: Ints, depth: int) -> tuple[Ints, Ints]:
+def at_least(start: Ints, end: Ints, depth: int | Ints) -> tuple[Ints, Ints]:
     """Return the disjoint, sorted regions that at least `depth` of the spans cover.
+
+    The depth may be given for each span; spans that share text or touch must have the same.
 
     >>> [x.tolist() for x in at_least(np.array([0, 5, 5]), np.array([10, 20, 8]), 2)]
     [[5], [10]]
@@ -79,6 +81,8 @@ def at_least(start: Ints, end: Ints, depth: int) -> tuple[Ints, Ints]:
     position, step = position[order], step[order]
     last = np.ones(len(position), dtype=bool)  # only the depth after a position's last step counts
     last[:-1] = position[1:] != position[:-1]
+    if isinstance(depth, np.ndarray):
+        depth = np.tile(depth[real], 2)[order][last]
     inside = np.cumsum(step)[last] >= depth
     position = position[last]
     before = np.concatenate([[False], inside[:-1]])

@@ -54,23 +54,6 @@ def test_columns_cannot_be_written() -> None:
         judgements.has_text = False  # type: ignore[misc]
 
 
-def test_only_some_rows_keep_spans_elements_and_topics() -> None:
-    judgements = read_judgements(
-        '{"topic":"a","doc":"A","spans":[{"start":0,"end":5,"quote":"x"}]}\n'
-        '{"topic":"b","doc":"B","spans":[{"start":1,"end":2},{"start":3,"end":4,"quote":"y"}],'
-        '"elements":[{"xpath":"/b","size":9,"rsize":2}]}\n'
-    )
-    left = judgements.only(np.array([False, True]))
-    assert left.topics == ("b",)
-    assert highlights(left) == [("b", "B", 1, 2), ("b", "B", 3, 4)]
-    assert left.quotes is not None
-    assert left.quotes["quote"].to_list() == [None, "y"]
-    assert left.elements is not None
-    assert left.elements.select("row", "xpath").rows() == [(0, "/b[1]")]
-    assert left.line.tolist() == [2]
-    assert len(judgements) == 2
-
-
 def test_only_some_topics() -> None:
     judgements = Judgements.from_highlights(TOY)
     assert judgements.for_topics(["9", "unknown"]).doc.to_list() == ["D2", "D3"]
@@ -231,7 +214,7 @@ def test_columns_of_spans_are_merged_with_files_that_lack_them() -> None:
         assert both.quotes.rows()[at] == ("five!", None, None)
         assert both.quotes.rows()[1 - at] == (None, None, None)
         assert [both.sets.to_list()[i] for i in (at, 1 - at)] == [["x"], None]
-        assert [both.aspects.to_list()[i] for i in (at, 1 - at)] == [["u"], []]
+        assert [both.aspects.to_list()[i] for i in (at, 1 - at)] == [["u"], None]
 
 
 def test_merged_files_keep_what_their_headers_share() -> None:

@@ -181,7 +181,7 @@ def test_topics_are_listed_by_number_if_all_are_numbers_else_by_code_point() -> 
 # -- chosen and joined -------------------------------------------------------------------------
 
 
-def test_a_measure_named_twice_stands_once(results: Results) -> None:
+def test_a_measure_named_twice_is_kept_once(results: Results) -> None:
     assert results.only(["num_ret", "AP", "num_ret"]).measures == ("num_ret", "AP")
 
 
@@ -225,16 +225,14 @@ def test_joined_results_keep_all_inputs_and_what_they_agree_on() -> None:
         ),
     ],
 )
-def test_joined_results_say_what_they_were_scored_differently_with(
-    other: Results, what: str
-) -> None:
+def test_joined_results_list_different_settings(other: Results, what: str) -> None:
     parts = [scored("a"), other, scored("c")]
     named = Results.joined(parts, ["a.json", "b.json", "c.json"])
     assert named.meta["warnings"] == [f"results scored {what}: a.json, c.json; b.json"]
     assert Results.joined(parts).meta["warnings"] == [f"results scored {what}: a, c; b"]
 
 
-def test_results_that_do_not_tell_are_taken_as_equal() -> None:
+def test_unknown_settings_count_as_equal() -> None:
     plain = Results.from_tidy([("b", "1", "AP", 0.5)], {})
     assert Results.joined([scored("a"), plain]).meta["warnings"] == []
 
@@ -260,7 +258,7 @@ def test_results_that_do_not_tell_are_taken_as_equal() -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_saved_results_is_said_in_words(text: str, message: str) -> None:
+def test_saved_results_with_errors_are_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=r"\w") as refused:
         Results.from_json(text)
     assert str(refused.value).startswith(message)

@@ -45,16 +45,10 @@ def test_rows_of_a_topic_are_brought_together_in_their_order() -> None:
     assert run.notes == ("they were grouped",)
 
 
-def test_topics_that_stand_together_are_not_noted() -> None:
+def test_topics_that_are_together_already_are_not_noted() -> None:
     run = Run.from_frame(FRAME[:2], name="r", note_grouping="they were grouped")
     assert run.notes == ()
     assert run.line.tolist() == [1, 2]
-
-
-def test_first_names_the_first_result_of_the_topic_and_document() -> None:
-    run = Run.from_results({"1": [("A", 0, 1), ("B", 0, 1), ("A", 2, 3)], "2": [("A", 0, 1)]})
-    assert run.first.tolist() == [0, 1, 0, 3]
-    assert run.topic.tolist() == [0, 0, 0, 1]
 
 
 names = st.sampled_from(["a", "b", "a name of more than twelve characters"])
@@ -96,19 +90,6 @@ def test_a_run_does_not_share_its_columns_with_the_frame_it_came_from() -> None:
     run = Run.from_frame(FRAME.with_columns(pl.Series("start", starts)), name="r")
     starts[0] = 99
     assert run.start.tolist() == [0, 2, 1]
-
-
-def test_taking_rows_drops_topics_left_empty_and_keeps_every_column() -> None:
-    run = Run.from_frame(FRAME, name="r")
-    left = run.take(np.array([True, True, False]))
-    assert left.topics == ("2",)
-    assert left.bounds.tolist() == [0, 2]
-    assert left.to_frame().rows() == [
-        ("2", "A", 1, 0.9, 0, 5, "/a"),
-        ("2", "C", 2, 0.7, 2, 7, "/c"),
-    ]
-    assert left.line.tolist() == [1, 3]
-    assert len(run) == 3
 
 
 def test_given_ranks_stay_with_their_results() -> None:

@@ -31,11 +31,8 @@ def combine_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
     """Return the fields of `Judgements` with one row for each topic and document."""
     rows, pair = judgements.pairs
     votes = np.bincount(pair, minlength=len(rows))
-    needed = {
-        "union": np.ones_like(votes),
-        "majority": votes // 2 + 1,
-        "intersection": votes,
-    }[policy]
+    policies = {"union": np.ones_like(votes), "majority": votes // 2 + 1, "intersection": votes}
+    needed = policies[policy]
     length = np.full(len(rows), UNKNOWN, dtype=np.int64)
     np.maximum.at(length, pair, judgements.length)
     found = agree_spans(judgements, needed, pair)
@@ -75,38 +72,30 @@ def agree_spans(judgements: Judgements, needed: Ints, pair: Ints) -> dict[str, A
 
     `pair` numbers the topic and document of each row.
     """
-    columns = judgements.start, judgements.end, judgements.row
-    if judgements.grade is not None:
-        start, end, row = (column[judgements.grade > 0] for column in columns)
-    else:
-        start, end, row = columns
+    kept = slice(None) if judgements.grade is None else judgements.grade > 0
+    start, end, row = judgements.start[kept], judgements.end[kept], judgements.row[kept]
     # An assessor who highlights a character twice has one vote: unite within rows first.
-    base = _lay_out(row, end, len(judgements))
-    start, end = spans.union(start + base[row], end + base[row])
-    row = np.searchsorted(base, start, side="right") - 1
-    start, end, owner = start - base[row], end - base[row], pair[row]
-    base = _lay_out(owner, end, len(needed))
-    start, end = start + base[owner], end + base[owner]
-    found = [
-        spans.at_least(start[chosen], end[chosen], depth)
-        for depth in np.unique(needed).tolist()
-        for chosen in [needed[owner] == depth]
-    ]
-    start = np.concatenate([s for s, _ in found] or [start])
-    end = np.concatenate([e for _, e in found] or [end])
-    order = np.argsort(start)
-    owner = np.searchsorted(base, start[order], side="right") - 1
+    start, end, row = _cover(start, end, row, np.ones(len(judgements), dtype=np.int64))
+    start, end, owner = _cover(start, end, pair[row], needed)
     counts = np.bincount(owner, minlength=len(needed)).astype(np.int64)
     relevant = counts > 0
     if not judgements.has_text:
         relevant = np.bincount(pair, judgements.relevant, len(needed)) >= needed
     return {
         "bounds": np.concatenate([[0], np.cumsum(counts)]),
-        "start": start[order] - base[owner],
-        "end": end[order] - base[owner],
+        "start": start,
+        "end": end,
         "relevant": relevant,
         **dict.fromkeys(("grade", "quotes", "sets", "aspects")),
     }
+
+
+def _cover(start: Ints, end: Ints, group: Ints, needed: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the spans that at least `needed` spans of their group cover, and their groups."""
+    base = _lay_out(group, end, len(needed))
+    start, end = spans.at_least(start + base[group], end + base[group], needed[group])
+    group = np.searchsorted(base, start, side="right") - 1
+    return start - base[group], end - base[group], group
 
 
 def _lay_out(group: Ints, end: Ints, n: int) -> Ints:
@@ -139,16 +128,14 @@ def _choose_elements(judgements: Judgements, needed: Ints, pair: Ints) -> pl.Dat
         for name, order in _STRENGTH.items()
         if name in elements.columns
     ]
-    strength += [pl.col(name) for name in ("rsize",) if name in elements.columns]
-    ordered = elements.with_columns(
-        listed=pl.int_range(pl.len()), needed=pl.Series(needed[elements["row"].to_numpy()])
-    ).sort("row", *strength, descending=[False, *[True] * len(strength)], nulls_last=True)
+    strength += [pl.col("rsize")] if "rsize" in elements.columns else []
     group = ("row", "xpath")
-    chosen = ordered.filter(pl.int_range(pl.len()).over(group) == pl.col("needed") - 1)
-    # In the order of the first assessor who lists each.
+    needed_there = pl.Series(needed[elements["row"].to_numpy()])
     return (
-        chosen.join(ordered.group_by(group).agg(first=pl.col("listed").min()), on=group, how="left")
-        .sort("row", "first")
+        elements.with_columns(needed=needed_there, first=pl.int_range(pl.len()).min().over(group))
+        .sort("row", *strength, descending=[False, *[True] * len(strength)], nulls_last=True)
+        .filter(pl.int_range(pl.len()).over(group) == pl.col("needed") - 1)
+        .sort("row", "first")  # in the order of the first assessor who lists each
         .select(elements.columns)
     )
 
@@ -158,17 +145,18 @@ def _list_evidence(
 ) -> pl.DataFrame | None:
     """Return the spans of every evidence set; None if spans have neither sets nor grades.
 
-    A set belongs to the assessor who made it, and spans all documents of the topic. A span that an
-    assessor gives to no set belongs to all of their sets; an assessor who made no sets where
-    others did gets one set with all their spans. A topic without any set has a single one with all
-    its text. The spans are cut to the text of the combined rows (`bounds`, `start`, `end`) that
-    the assessors agree on. `pair` is the combined row of each row.
+    A set belongs to one assessor, and spans all documents of the topic. A span that an assessor
+    gives to no set belongs to all of their sets. An assessor without sets in a topic with some gets
+    one set with all their spans. A topic without any set has a single one with all its text. The
+    spans are cut to the text of the combined rows (`bounds`, `start`, `end`) that the assessors
+    agree on. `pair` is the combined row of each row.
     """
     if judgements.evidence is not None:
         return point_to(judgements.evidence, pair)
-    if judgements.sets is None and not judgements.is_graded:
-        return None
     row, assessor, sets = judgements.row, judgements.assessor, judgements.sets
+    grade = np.ones(len(row)) if judgements.grade is None else judgements.grade
+    if sets is None and not ((grade > 0) & (grade != 1)).any():
+        return None
     missing = pl.Series([None] * len(row), dtype=pl.String)
     named = pl.DataFrame(
         {
@@ -178,7 +166,7 @@ def _list_evidence(
             "row": pair[row],
             "start": judgements.start,
             "end": judgements.end,
-            "grade": np.ones(len(row)) if judgements.grade is None else judgements.grade,
+            "grade": grade,
         }
     ).filter((pl.col("grade") > 0) & (pl.col("end") > pl.col("start")))
     named = named.explode("sets", keep_nulls=True, empty_as_null=True)

@@ -16,24 +16,16 @@ Mark = Literal["line", "steps", "points", "bars", "level", "interval", "aid"]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a graph.
-
-    Parameters
-    ----------
-    label, unit : str
-    low, high : float, optional
-        Ends of the axis; None: the ends of the data.
-    log : bool
-    names : tuple of str
-        Names of the positions 0, 1, ...; empty if positions are numbers.
-    """
+    """An axis of a graph."""
 
     label: str
     unit: str = ""
     low: float | None = None
     high: float | None = None
+    """Ends of the axis; None: the ends of the data."""
     log: bool = False
     names: tuple[str, ...] = ()
+    """Names of the positions 0, 1, ...; empty if positions are numbers."""
 
     @property
     def text(self) -> str:
@@ -47,47 +39,29 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A curve, steps, points, bars, a level, or an aid to the eye.
-
-    Parameters
-    ----------
-    name : str
-        Entry of the legend; empty for none.
-    x, y : float64 arrays
-    mark : str
-        How it is drawn.
-    series : int, optional
-        Lines of one run share a number, and with it colour and style; None is neutral.
-    """
+    """A curve, steps, points, bars, a level, or an aid to the eye."""
 
     name: str
+    """Entry of the legend; empty for none."""
     x: Floats
     y: Floats
     mark: Mark = "line"
     series: int | None = None
+    """Lines of one run share a number, and with it colour and style; None is neutral."""
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A graph.
-
-    Parameters
-    ----------
-    kind : str
-        Its name in `GRAPHS`.
-    title : str
-    x, y : Axis
-    lines : tuple of Line
-    notes : tuple of str
-        Sentences below it or in its caption.
-    """
+    """A graph with its axes, lines and notes."""
 
     kind: str
+    """Its name in `GRAPHS`."""
     title: str
     x: Axis
     y: Axis
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
+    """Sentences below it or in its caption."""
 
     @property
     def text_alternative(self) -> str:
@@ -98,25 +72,22 @@ class Graph:
         'Two points. Across: rank. Up: score. mine: 0.5 at 1, 0.25 at 2.'
         """
         parts = [f"{self.title}.", f"Across: {self.x.text}.", f"Up: {self.y.text}."]
-        parts += [text for line in self.lines if (text := self._describe(line))]
+        for line in self.lines:
+            if not line.name or line.mark == "aid" or not len(line.x):
+                continue
+            if self.y.names:  # points of a run side by side: their spread
+                low, middle, high = np.nanquantile(line.x, (0, 0.5, 1)).tolist()
+                shown = f"from {low:.4g} to {high:.4g}, median {middle:.4g}"
+            else:
+                names, n = self.x.names, len(line.x)
+                some = (
+                    np.arange(n) if names else np.linspace(0, n - 1, min(n, 5)).round().astype(int)
+                )
+                places = [names[int(x)] if names else _number(x) for x in line.x[some]]
+                values = map(_number, line.y[some])
+                shown = ", ".join(f"{y} at {x}" for y, x in zip(values, places, strict=True))
+            parts.append(f"{line.name}: {shown}.")
         return " ".join([*parts, *self.notes])
-
-    def _describe(self, line: Line) -> str:
-        """Return a few points of a line in words."""
-        if not line.name or line.mark == "aid" or not len(line.x):
-            return ""
-        if self.y.names:  # points of a run side by side: their spread
-            low, middle, high = np.nanquantile(line.x, (0, 0.5, 1)).tolist()
-            return f"{line.name}: from {low:.4g} to {high:.4g}, median {middle:.4g}."
-        shown = np.unique(np.linspace(0, len(line.x) - 1, 5).round().astype(int)).tolist()
-        if self.x.names:
-            shown = list(range(len(line.x)))
-        points = [
-            f"{_number(line.y[i])} at "
-            + (self.x.names[int(line.x[i])] if self.x.names else _number(line.x[i]))
-            for i in shown
-        ]
-        return f"{line.name}: {', '.join(points)}."
 
 
 def _number(value: float) -> str:
@@ -125,25 +96,16 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A heat map of numbers up to 1.
-
-    Parameters
-    ----------
-    title : str
-    labels : tuple of str
-        Names of rows and columns.
-    values : float64 array
-    marks : tuple of tuples of str
-        A sign after each number; those on the diagonal are not shown.
-    note : str
-        The meaning of the marks.
-    """
+    """A heat map of numbers up to 1."""
 
     title: str
     labels: tuple[str, ...]
+    """Names of rows and columns."""
     values: Floats
     marks: tuple[tuple[str, ...], ...]
+    """A sign after each number; those on the diagonal are not shown."""
     note: str
+    """The meaning of the marks."""
 
     def format_cell(self, row: int, column: int) -> str:
         """Return the text of a cell."""

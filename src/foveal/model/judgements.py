@@ -30,8 +30,8 @@ PLACE_COLUMNS: dict[str, type[pl.DataType]] = {
 }
 """The columns of `Judgements.places`."""
 
-# The fields of judgements with one entry for each row, those with one for each span, and the tables
-# with a column ``row``.
+# Columns with an entry for each row, those with an entry for each span, and tables with a column
+# ``row``. Choosing and merging rows treat all columns of a kind alike.
 _ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "file", "declared", "assessor")
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
 _TABLES = ("elements", "places", "evidence")
@@ -152,12 +152,10 @@ class Judgements(Columns, FromFiles):
             relevant = np.diff(np.concatenate([[0], np.cumsum(text)])[bounds]) > 0
         numbers: dict[str, Any] = {}
         for name in ("length", "bep", "line"):
-            given = columns.get(name)
+            given = columns.get(name, np.full(len(topic), UNKNOWN))
             if isinstance(given, pl.Series):
                 given = given.fill_null(UNKNOWN).to_numpy()
-            numbers[name] = (
-                np.full(len(topic), UNKNOWN) if given is None else given.astype(np.int64)
-            )
+            numbers[name] = given.astype(np.int64)
         return cls(
             **numbers,
             topics=topics,
@@ -186,34 +184,36 @@ class Judgements(Columns, FromFiles):
         <Judgements: 1 topics, 1 documents judged, 1 relevant>
         """
         rows = [
-            {"spans": (), "sets": (), **entry, "topic": topic, "doc": doc}
+            {"spans": (), **entry, "topic": topic, "doc": doc}
             for topic, docs in judged.items()
             for doc, entry in docs.items()
         ]
+        spans: list[tuple[int, int]] = []
+        sets: list[list[str] | None] = []
         for row in rows:
-            if row["sets"] and len(row["sets"]) != len(row["spans"]):
+            own = row.get("sets") or [None] * len(row["spans"])
+            if len(own) != len(row["spans"]):
                 raise UsageError(
                     f"topic {row['topic']!r}, document {row['doc']!r}: "
-                    f"{counted(len(row['sets']), 'list')} of sets for "
+                    f"{counted(len(own), 'list')} of sets for "
                     f"{counted(len(row['spans']), 'span')}; expected one for each"
                 )
+            spans += row["spans"]
+            sets += [None if names is None else [*names] for names in own]
         types = {"topic": pl.String, "doc": pl.String, "length": pl.Int64, "bep": pl.Int64}
         columns: dict[str, Any] = {
             column: pl.Series([row.get(column) for row in rows], dtype=kind)
             for column, kind in types.items()
         }
-        sets = [names for row in rows for names in row["sets"] or [None] * len(row["spans"])]
-        has_sets = any(row["sets"] for row in rows)
-        lists = [None if names is None else [*names] for names in sets]
-        spans = np.array([span for row in rows for span in row["spans"]], dtype=np.int64)
-        start, end = spans.reshape(-1, 2).T.copy()
+        start, end = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
+        has_sets = any(row.get("sets") for row in rows)
         return cls.from_rows(
             columns | {"line": np.arange(1, len(rows) + 1)},
             np.array([len(row["spans"]) for row in rows], dtype=np.int64),
             start,
             end,
             source=Provenance(name),
-            sets=pl.Series(lists, dtype=pl.List(pl.String)) if has_sets else None,
+            sets=pl.Series(sets, dtype=pl.List(pl.String)) if has_sets else None,
         )
 
     def __len__(self) -> int:
@@ -278,12 +278,6 @@ class Judgements(Columns, FromFiles):
         """True for each row of `combined` that several rows judge."""
         return np.bincount(self.pairs.number) > 1
 
-    @property
-    def is_graded(self) -> bool:
-        """True if relevant spans have grades other than 1."""
-        grade = self.grade
-        return grade is not None and bool(((grade > 0) & (grade != 1)).any())
-
     @cached_property
     def documents(self) -> JudgedDocuments:
         """The distinct documents."""
@@ -301,28 +295,19 @@ class Judgements(Columns, FromFiles):
         """
         _, number, length, measured = self.documents
         known, length = measured[number], length[number]
-        clash = np.flatnonzero((self.length >= 0) & (self.length != length))
-        problems = [
-            self.problem(
-                "judgements.length",
-                row,
+        problems = []
+        for row in np.flatnonzero((self.length >= 0) & (self.length != length)).tolist():
+            text = (
                 f"document {self.doc[row]!r} is {self.length[row]} characters long here, but "
-                f"{length[row]} {self.describe_place(known[row], row)}",
+                f"{length[row]} {self.describe_place(known[row], row)}"
             )
-            for row in clash.tolist()
-        ]
+            problems.append(self.problem("judgements.length", row, text))
         if ends and not problems:
             reach = np.zeros(len(number), dtype=np.int64)
             np.maximum.at(reach, self.row, self.end)
-            problems = [
-                self.problem(
-                    "judgements.span",
-                    row,
-                    f"a span ends at {reach[row]}, past the {length[row]} characters of document "
-                    f"{self.doc[row]!r}",
-                )
-                for row in np.flatnonzero((length >= 0) & (reach > length)).tolist()
-            ]
+            for row in np.flatnonzero((length >= 0) & (reach > length)).tolist():
+                text = f"a span ends at {reach[row]}, past the {length[row]} characters of document"
+                problems.append(self.problem("judgements.span", row, f"{text} {self.doc[row]!r}"))
         if problems:
             raise InputError(problems)
 
@@ -352,23 +337,13 @@ class Judgements(Columns, FromFiles):
         """
         bare = [t for t in self.topics_without_documents if topics is None or t in topics]
         kept = sort_topics([*(self.topics[t] for t in np.unique(self.topic[keep])), *bare])
-        changed: dict[str, Any] = {
-            name: getattr(self, name)[rows]
-            for names, rows in (
-                (_ROW_COLUMNS, np.flatnonzero(keep)),
-                (_SPAN_COLUMNS, np.flatnonzero(keep[self.row])),
-            )
-            for name in names
-            if getattr(self, name) is not None
-        }
-        place = {topic: i for i, topic in enumerate(kept)}
-        recode = np.array([place.get(topic, -1) for topic in self.topics], dtype=np.int64)
-        changed["topic"] = recode[changed["topic"]]
-        for name in _TABLES:
-            table = getattr(self, name)
-            if table is not None:
-                table = table.filter(pl.Series(keep[table["row"].to_numpy()]))
-                changed[name] = point_to(table, np.cumsum(keep) - 1)
+        rows, spans = np.flatnonzero(keep), np.flatnonzero(keep[self.row])
+        changed = {name: column[rows] for name, column in self.get_columns(_ROW_COLUMNS).items()}
+        changed |= {name: column[spans] for name, column in self.get_columns(_SPAN_COLUMNS).items()}
+        changed["topic"] = _renumber(self.topics, kept)[changed["topic"]]
+        for name, table in self.get_columns(_TABLES).items():
+            own = table.filter(pl.Series(keep[table["row"].to_numpy()]))
+            changed[name] = point_to(own, np.cumsum(keep) - 1)
         return replace(
             self,
             **changed,
@@ -406,11 +381,10 @@ class Judgements(Columns, FromFiles):
         """
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
-        marks = (self.sets, self.elements, self.places, self.evidence)
         apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
         if (
             len(self.pairs.first_rows) == len(self)
-            and all(mark is None for mark in marks)
+            and all(getattr(self, name) is None for name in ("sets", *_TABLES))
             and (self.grade is None or (self.grade == 1).all())
             and (self.end > self.start).all()
             and apart.all()
@@ -451,17 +425,15 @@ class Judgements(Columns, FromFiles):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row per highlighted span; a document without any has one with null offsets."""
-        counts = np.maximum(np.diff(self.bounds), 1)
-        row = np.repeat(np.arange(len(self)), counts)
-        known = np.repeat(np.diff(self.bounds) > 0, counts)
-        start = np.full(len(row), UNKNOWN, dtype=np.int64)
-        end = start.copy()
-        start[known], end[known] = self.start, self.end
-        topic = pl.Series(self.topics, dtype=pl.String).gather(self.topic[row])
-        numbers = {"length": self.length[row], "bep": self.bep[row], "start": start, "end": end}
-        return pl.DataFrame({"topic": topic, "doc": self.doc.gather(row), **numbers}).with_columns(
-            pl.when(pl.col(name) >= 0).then(name).alias(name) for name in numbers
+        topic = pl.Series(self.topics, dtype=pl.String).gather(self.topic)
+        rows = pl.DataFrame(
+            {"topic": topic, "doc": self.doc, "length": self.length, "bep": self.bep}
+        ).with_columns(
+            *(pl.when(pl.col(name) >= 0).then(name).alias(name) for name in ("length", "bep")),
+            row=pl.int_range(pl.len()),
         )
+        spans = pl.DataFrame({"row": self.row, "start": self.start, "end": self.end})
+        return rows.join(spans, on="row", how="left", maintain_order="left_right").drop("row")
 
 
 def point_to(table: pl.DataFrame, number: Ints) -> pl.DataFrame:
@@ -483,61 +455,49 @@ def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
             "score them separately"
         )
     topics = sort_topics(topic for part in parts for topic in part.topics)
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("length", "bep", "relevant", "start", "end", "line")
-    }
-    columns["doc"] = pl.concat([part.doc for part in parts])
-    place = {topic: i for i, topic in enumerate(topics)}
-    columns["topic"] = np.concatenate(
-        [np.array([place[t] for t in p.topics], dtype=np.int64)[p.topic] for p in parts]
-    )
-    files = np.cumsum([0, *(len(part.sources) for part in parts)])
-    columns["file"] = np.concatenate([part.file + n for part, n in zip(parts, files, strict=False)])
-    columns["grade"] = np.concatenate(
-        [np.ones(len(part.start)) if part.grade is None else part.grade for part in parts]
-    )
-    quotes = dict.fromkeys(("quote", "prefix", "suffix"), pl.String)
-    for name, missing in (
-        ("quotes", pl.DataFrame([[None]] * 3, quotes)),
-        ("sets", pl.Series([None], dtype=pl.List(pl.String))),
-        ("aspects", pl.Series([[]], dtype=pl.List(pl.String))),
-    ):
-        if any(getattr(part, name) is not None for part in parts):
-            columns[name] = pl.concat(  # type: ignore[type-var]
-                missing[np.zeros_like(part.start)] if column is None else column
-                for part in parts
-                for column in [getattr(part, name)]
-            )
-    rows = np.cumsum([0, *(len(part) for part in parts)]).tolist()
-    for name in ("elements", "places"):
-        tables = [
-            table.with_columns(pl.col("row") + row)
-            for part, row in zip(parts, rows, strict=False)
-            if (table := getattr(part, name)) is not None
-        ]
-        columns[name] = pl.concat(tables, how="diagonal") if tables else None
-    if several is None:
-        several = share_documents(columns["topic"], columns["doc"], columns["file"])
-    stems, assessors = [part.sources[0].stem for part in parts], []
+    stems = [part.sources[0].stem for part in parts]
+    tables: dict[str, list[pl.DataFrame]] = {name: [] for name in ("rows", "spans", *_TABLES)}
+    n_rows = n_files = 0
     for part, stem in zip(parts, stems, strict=True):
-        own = pl.Series([None] * len(part)) if part.assessor is None else part.assessor
-        own, name = own.cast(pl.String), stem if stems.count(stem) == 1 else part.sources[0].path
-        assessors.append(own.fill_null(name) if several else own)
-    assessor = pl.concat(assessors)
-    counts = np.concatenate([np.diff(part.bounds) for part in parts])
+        topic = _renumber(part.topics, topics)[part.topic]
+        own = part.get_columns(_ROW_COLUMNS) | {"topic": topic, "file": part.file + n_files}
+        name = stem if stems.count(stem) == 1 else part.sources[0].path
+        tables["rows"].append(pl.DataFrame(own).with_columns(name=pl.lit(name)))
+        quotes = {} if part.quotes is None else {"quotes": part.quotes.to_struct()}
+        tables["spans"].append(pl.DataFrame(part.get_columns(_SPAN_COLUMNS) | quotes))
+        for kind, table in part.get_columns(("elements", "places")).items():
+            tables[kind].append(table.with_columns(pl.col("row") + n_rows))
+        n_rows, n_files = n_rows + len(part), n_files + len(part.sources)
+    found = {kind: pl.concat(own, how="diagonal_relaxed") for kind, own in tables.items() if own}
+    if share_documents(*found["rows"]["topic", "doc", "file"]) if several is None else several:
+        assessor = pl.coalesce(pl.col("^assessor$"), "name")
+        found["rows"] = found["rows"].with_columns(assessor=assessor)
+    columns: dict[str, Any] = {}
+    for column in (*found.pop("rows").drop("name"), *found.pop("spans")):
+        is_number = column.dtype.is_numeric()
+        # Columns that a file does not have are null in its rows; spans without a grade have 1.
+        given = column.fill_null(1 if column.name == "grade" else UNKNOWN) if is_number else column
+        is_array = is_number or column.dtype == pl.Boolean
+        columns[column.name] = given.to_numpy() if is_array else given
+    if "quotes" in columns:
+        columns["quotes"] = columns["quotes"].struct.unnest()
     header, unread = _merge_headers(parts)
     return Judgements(
-        **columns,
+        **columns | found,
         topics=topics,
-        bounds=np.concatenate([[0], np.cumsum(counts)]),
+        bounds=np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]).cumsum(),
         sources=tuple(source for part in parts for source in part.sources),
         has_text=parts[0].has_text,
-        assessor=None if assessor.null_count() == len(assessor) else assessor,
         header=header,
         notes=tuple(note for part in parts for note in part.notes),
         unread=unread or None,
     )
+
+
+def _renumber(names: Sequence[str], others: Sequence[str]) -> Ints:
+    """Return the index of each name among the others, -1 where it is not one of them."""
+    index = {name: i for i, name in enumerate(others)}
+    return np.array([index.get(name, -1) for name in names], dtype=np.int64)
 
 
 def _merge_headers(parts: Sequence[Judgements]) -> tuple[dict[str, Any], Counter[str]]:
@@ -549,19 +509,18 @@ def _merge_headers(parts: Sequence[Judgements]) -> tuple[dict[str, Any], Counter
     first = headers[0].items()
     merged = {name: value for name, value in first if all(h.get(name) == value for h in headers)}
     for name, message in _MUST_AGREE.items():
-        declared = [
-            (part.sources[0].path, header[name])
-            for part, header in zip(parts, headers, strict=True)
+        declared: dict[Any, str] = {}
+        for part, header in zip(parts, headers, strict=True):
             # The scale of a file without elements does not matter.
-            if header.get(name)
-            and (name != "scale" or (part.elements is not None and len(part.elements)))
-        ]
-        for path, found in declared:
-            if found != declared[0][1]:
-                text = message.format(found=found, first=declared[0][1], path=declared[0][0])
-                raise InputError.at("judgements.mixed", path, None, text)
-        if declared:
-            merged[name] = declared[0][1]
+            if header.get(name) and (
+                name != "scale" or (part.elements is not None and len(part.elements))
+            ):
+                merged[name] = header[name]
+                declared.setdefault(header[name], part.sources[0].path)
+        if len(declared) > 1:
+            (one, path), (other, place), *_ = declared.items()
+            text = message.format(found=other, first=one, path=path)
+            raise InputError.at("judgements.mixed", place, None, text)
     unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
     for name in ("collection", "version"):
         if name not in merged and (times := sum(name in header for header in headers)):

@@ -65,8 +65,9 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return `meta` and all parts as JSON types."""
-        content: dict[str, Any] = _without_nan({"meta": self.meta, **self.parts()})
-        return content
+        return {
+            name: _without_nan(part) for name, part in {"meta": self.meta, **self.parts()}.items()
+        }
 
     def __str__(self) -> str:
         text = format_tables(self.tables(), "table")
@@ -74,13 +75,10 @@ class Result:
         return (f"{text}\n{summary}" if summary else text).rstrip("\n")
 
     def _repr_html_(self) -> str:
-        shown = (table.shorten(_MOST_ROWS, "rows") for table in self.tables())
-        tables = "".join(to_html(table, longest=LONGEST) for table in shown)
-        return (
-            f"{tables}<p>{escape(escape_controls(self.summary()))}</p>"
-            if self.summary()
-            else tables
-        )
+        tables = (table.shorten(_MOST_ROWS, "rows") for table in self.tables())
+        shown = "".join(to_html(table, longest=LONGEST) for table in tables)
+        summary = escape(escape_controls(self.summary()))
+        return f"{shown}<p>{summary}</p>" if summary else shown
 
 
 def to_json(meta: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
@@ -94,14 +92,13 @@ def to_json(meta: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
     ]}
     <BLANKLINE>
     """
-    blocks = [f'"meta":{json.dumps(_without_nan(meta), ensure_ascii=False, indent=1)}']
-    for name, part in parts.items():
+    written = {}
+    for name, part in {"meta": meta, **parts}.items():
         if isinstance(part, Sequence) and not isinstance(part, str):
-            body = "[\n" + ",\n".join(map(to_json_line, part)) + "\n]"
+            written[name] = "[\n" + ",\n".join(map(to_json_line, part)) + "\n]"
         else:
-            body = json.dumps(_without_nan(part), ensure_ascii=False, indent=1)
-        blocks.append(f"{json.dumps(name)}:{body}")
-    return "{" + ",\n".join(blocks) + "}\n"
+            written[name] = json.dumps(_without_nan(part), ensure_ascii=False, indent=1)
+    return "{" + ",\n".join(f"{json.dumps(n)}:{text}" for n, text in written.items()) + "}\n"
 
 
 def to_json_line(row: Any) -> str:

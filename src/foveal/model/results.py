@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
@@ -22,21 +23,14 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-# Characters that a field of tsv cannot hold.
-_UNFIT = frozenset("\t\n\r")
 # Number of runs and measures that a notebook shows.
 _SHOWN = 20
-
-
-# Text before run, topic, measure and value of a row, and at its end; values that are not finite.
-_AROUND = {
-    "tsv": ("", "\t", "\t", "\t", ""),
-    "json": ('{"run": ', ', "topic": ', ', "measure": ', ', "value": ', "}"),
+# Run, topic, measure and value of a row.
+_ROW = {
+    "tsv": "%s\t%s\t%s\t%s",
+    "json": '{"run": %s, "topic": %s, "measure": %s, "value": %s}',
 }
-_ODD = {
-    "tsv": {"nan": "nan", "inf": "inf", "-inf": "-inf"},
-    "json": {"nan": "null", "inf": "Infinity", "-inf": "-Infinity"},
-}
+_ODD_IN_JSON = {"nan": "null", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 class _SavedRow(TypedDict):
@@ -99,13 +93,9 @@ class Results(Columns):
 
     def per_topic(self, measure: str) -> dict[str, dict[str, float]]:
         """Return run to topic to value of one measure, counted topics only."""
-        at = _find(self.measures, str(measure), "measure")
+        scores = self.values[:, :, _find(self.measures, str(measure), "measure")].tolist()
         return {
-            run: {
-                topic: float(self.values[i, j, at])
-                for j, topic in enumerate(self.topics)
-                if self.counted[i, j]
-            }
+            run: dict(compress(zip(self.topics, scores[i], strict=True), self.counted[i]))
             for i, run in enumerate(self.runs)
         }
 
@@ -119,26 +109,19 @@ class Results(Columns):
         >>> Results.from_tidy([("a", "all", "AP", None)], {}).written("json")
         ['{"run": "a", "topic": "all", "measure": "AP", "value": null}']
         """
-        opening, after_run, after_topic, after_measure, closing = _AROUND[form]
-        name = partial(json.dumps, ensure_ascii=False) if form == "json" else str
-        odd = _ODD[form]
-        # Affixes of names are few, those of rows are many.
-        topics = [name(topic) + after_topic for topic in (*self.topics, ALL)]
-        measures = [name(measure) + after_measure for measure in self.measures]
-        texts = []
-        for i, run in enumerate(self.runs):
-            before = opening + name(run) + after_run
-            shown = np.append(self.counted[i] & per_topic, True)
-            values = np.concatenate([self.values[i], self.overall[i : i + 1]])
-            for j in np.flatnonzero(shown).tolist():
-                head = before + topics[j]
-                texts += [
-                    f"{head}{measure}{value!r}{closing}"
-                    if math.isfinite(value)
-                    else f"{head}{measure}{odd[repr(value)]}{closing}"
-                    for measure, value in zip(measures, values[j].tolist(), strict=True)
-                ]
-        return texts
+        quote: Callable[[str], str] = str
+        odd: dict[str, str] = {}
+        if form == "json":
+            quote, odd = partial(json.dumps, ensure_ascii=False), _ODD_IN_JSON
+        row, rows = _ROW[form], []
+        topics, measures = [*map(quote, (*self.topics, ALL))], [*map(quote, self.measures)]
+        shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
+        values = np.concatenate([self.values, self.overall[:, None]], axis=1)
+        for i, run in enumerate(map(quote, self.runs)):
+            for j in np.flatnonzero(shown[i]).tolist():
+                scores = zip(measures, map(repr, values[i, j].tolist()), strict=True)
+                rows += [row % (run, topics[j], name, odd.get(text, text)) for name, text in scores]
+        return rows
 
     def to_tsv(self, *, per_topic: bool = True) -> str:
         r"""Return the rows as tab-separated text at full precision, with a header.
@@ -147,35 +130,31 @@ class Results(Columns):
         'run\ttopic\tmeasure\tvalue\na\tall\tAP\t0.5\n'
         """
         for name in (*self.runs, *self.topics, *self.measures):
-            if not _UNFIT.isdisjoint(name):
+            if not {*"\t\n\r"}.isdisjoint(name):
                 raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
         rows = self.written("tsv", per_topic=per_topic)
         return "\n".join(["run\ttopic\tmeasure\tvalue", *rows, ""])
 
     def tidy(self, *, per_topic: bool = True) -> pl.DataFrame:
         """Return the rows as a Polars frame with columns run, topic, measure, value."""
-        shown = np.ones((len(self.runs), len(self.topics) + 1), dtype=bool)
-        shown[:, :-1] = self.counted & per_topic
-        run, topic = np.nonzero(shown)
-        values = np.concatenate([self.values, self.overall[:, None]], axis=1)[run, topic]
-        width = len(self.measures)
-        columns: dict[str, Any] = {
-            "run": (self.runs, np.repeat(run, width)),
-            "topic": ((*self.topics, ALL), np.repeat(topic, width)),
-            "measure": (self.measures, np.tile(np.arange(width), len(run))),
-        }
-        for name, (known, at) in columns.items():
-            columns[name] = pl.Series(known, dtype=pl.String).gather(at)
-        return pl.DataFrame({**columns, "value": values.ravel()})
+        shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
+        values = np.concatenate([self.values, self.overall[:, None]], axis=1)
+        run, topic, measure = np.nonzero(np.broadcast_to(shown[:, :, None], values.shape))
+        return pl.DataFrame(
+            {
+                "run": pl.Series(self.runs, dtype=pl.String).gather(run),
+                "topic": pl.Series((*self.topics, ALL), dtype=pl.String).gather(topic),
+                "measure": pl.Series(self.measures, dtype=pl.String).gather(measure),
+                "value": values[shown].ravel(),
+            }
+        )
 
     def wide(self, *, per_topic: bool = False) -> pl.DataFrame:
         """Return one row per run (and topic), one column per measure."""
         frame, width = self.tidy(per_topic=per_topic), max(len(self.measures), 1)
-        table = frame["value"].to_numpy().reshape(-1, width)
+        values = frame["value"].to_numpy().reshape(-1, width).T.copy()
         keys = frame.gather_every(width).select("run", *["topic"] * per_topic)
-        return keys.hstack(
-            [pl.Series(name, table[:, k].copy()) for k, name in enumerate(self.measures)]
-        )
+        return keys.hstack(list(map(pl.Series, self.measures, values)))
 
     def to_pandas(self, *, per_topic: bool = True) -> Any:
         """Return the tidy rows as a pandas DataFrame (pandas must be installed)."""
@@ -200,12 +179,11 @@ class Results(Columns):
         """Return a table of the first runs and measures."""
         from foveal.model.tables import Table
 
-        runs, measures = self.runs[:_SHOWN], self.measures[:_SHOWN]
-        columns = [_format_column(self.overall[:_SHOWN, k]) for k in range(len(measures))]
-        rows = tuple((run, *(column[i] for column in columns)) for i, run in enumerate(runs))
+        columns = [_format_column(self.overall[:_SHOWN, k]) for k in range(len(self.measures))]
+        rows = tuple(zip(self.runs[:_SHOWN], *columns[:_SHOWN], strict=True))
         more = {"runs": len(self.runs) - _SHOWN, "measures": len(self.measures) - _SHOWN}
         notes = tuple(f"and {n:,} more {what}" for what, n in more.items() if n > 0)
-        return Table(("run", *measures), rows, notes=notes)
+        return Table(("run", *self.measures[:_SHOWN]), rows, notes=notes)
 
     def to_json(self) -> str:
         """Return all rows and the meta, as ``foveal evaluate -f json`` writes them."""
@@ -219,16 +197,10 @@ class Results(Columns):
 
         Raises ValueError that says what is wrong and what was expected.
         """
-        try:
-            saved = json.loads(text)
-        except (json.JSONDecodeError, UnicodeDecodeError):
-            raise
-        except ValueError:
-            raise ValueError("a whole number has too many digits") from None
         import msgspec
 
         try:
-            saved = msgspec.convert(saved, _SavedResults)
+            saved = msgspec.convert(json.loads(text), _SavedResults)
         except msgspec.ValidationError as error:
             raise ValueError(str(error)) from None
         rows = [
@@ -281,30 +253,26 @@ class Results(Columns):
         A score may be given twice, but not with two values.
         """
         runs = tuple(dict.fromkeys(row[0] for row in rows))
-        measures = tuple(dict.fromkeys(row[2] for row in rows))
         topics = sort_topics(row[1] for row in rows if row[1] != ALL)
-        run_at = {run: i for i, run in enumerate(runs)}
-        topic_at = {topic: i for i, topic in enumerate(topics)}
-        measure_at = {measure: i for i, measure in enumerate(measures)}
-        values = np.full((len(runs), len(topics), len(measures)), np.nan)
-        overall = np.full((len(runs), len(measures)), np.nan)
-        counted = np.zeros((len(runs), len(topics)), dtype=bool)
-        given: dict[tuple[str, str, str], float] = {}
+        measures = tuple(dict.fromkeys(row[2] for row in rows))
+        run_at, topic_at, measure_at = (
+            {name: i for i, name in enumerate(names)} for names in (runs, (*topics, ALL), measures)
+        )
+        values = np.full((len(run_at), len(topic_at), len(measure_at)), np.nan)
+        counted = np.zeros(values.shape[:2], dtype=bool)
+        given: dict[tuple[int, int, int], float] = {}
         for run, topic, measure, value in rows:
             number = np.nan if value is None else value
-            known = given.setdefault((run, topic, measure), number)
+            place = run_at[run], topic_at[topic], measure_at[measure]
+            known = given.setdefault(place, number)
             if known != number and not (math.isnan(known) and math.isnan(number)):
                 raise UsageError(
                     f"two results for run {run!r}, topic {topic}, measure {measure}: "
                     f"{known} and {number}; runs of one name must be one run"
                 )
-            i, k = run_at[run], measure_at[measure]
-            if topic == ALL:
-                overall[i, k] = number
-            else:
-                values[i, topic_at[topic], k] = number
-                counted[i, topic_at[topic]] = True
-        return cls(runs, topics, measures, values, counted, overall, meta)
+            values[place] = number
+            counted[place[:2]] = True
+        return cls(runs, topics, measures, values[:, :-1], counted[:, :-1], values[:, -1], meta)
 
 
 def _format_column(values: Floats) -> list[str]:
@@ -327,25 +295,15 @@ def _find(names: tuple[str, ...], name: str, what: str) -> int:
     return names.index(name)
 
 
-def _list_settings(meta: Mapping[str, Any]) -> dict[str, Any]:
+def _list_settings(meta: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Return the settings that comparable scores share, as far as the meta lists them."""
-    settings: dict[str, Any] = {}
-    for kind, what in (
-        ("judgements", "with different judgements"),
-        ("collection", "with different collections"),
-    ):
+    for kind in ("judgements", "collection"):
         found = [part.get("sha256") for part in meta.get("inputs", ()) if part.get("kind") == kind]
         if "inputs" in meta and all(found) and (found or kind == "collection"):
-            settings[what] = frozenset(found)
+            yield f"with different {kind.removesuffix('s')}s", frozenset(found)
     for name, what in (("task", "for different tasks"), ("options", "with different options")):
         if name in meta:
-            settings[what] = json.dumps(meta[name], sort_keys=True)
-    return settings
-
-
-def _list_metas(results: Results) -> list[Mapping[str, Any]]:
-    """Return the meta of each part that results were joined from."""
-    return list(results.meta.get("parts", [results.meta]))
+            yield what, json.dumps(meta[name], sort_keys=True)
 
 
 def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> list[str]:
@@ -359,8 +317,8 @@ def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> lis
     called = names or [some(part.runs) for part in parts]
     groups: dict[str, dict[Any, dict[str, None]]] = {}
     for name, part in zip(called, parts, strict=True):
-        for meta in _list_metas(part):
-            for what, value in _list_settings(meta).items():
+        for meta in part.meta.get("parts", [part.meta]):  # of the parts that it was joined from
+            for what, value in _list_settings(meta):
                 groups.setdefault(what, {}).setdefault(value, {})[name] = None
     return [
         f"results scored {what}: " + "; ".join(some(tuple(names)) for names in by_value.values())
@@ -371,7 +329,7 @@ def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> lis
 
 def _join_meta(parts: Sequence[Results], differing: Sequence[str]) -> dict[str, Any]:
     """Return all inputs and warnings, each once; task and options if all parts agree on them."""
-    metas = [meta for part in parts for meta in _list_metas(part)]
+    metas = [meta for part in parts for meta in part.meta.get("parts", [part.meta])]
     inputs = {json.dumps(item): item for meta in metas for item in meta.get("inputs", ())}
     warnings = [line for part in parts for line in part.meta.get("warnings", ())]
     joined: dict[str, Any] = {"inputs": list(inputs.values())}

@@ -14,7 +14,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Provenance
-from foveal.lookup import find_first_hashes, gather, number_rows
+from foveal.lookup import gather, number_rows
 from foveal.spans import Ints
 
 UNKNOWN = -1
@@ -23,7 +23,7 @@ UNKNOWN = -1
 ALL = "all"
 """The topic under which results give the value over all topics; no topic may have this name."""
 
-# The fields of a run that have one entry for each result.
+# The columns of a run that have one entry for each result.
 _COLUMNS = ("doc", "start", "end", "line", "score", "rank", "xpath", "length", "tokens", "element")
 
 
@@ -37,6 +37,11 @@ class Columns:
         for column in vars(self).values():
             if isinstance(column, np.ndarray):
                 column.flags.writeable = False
+
+    def get_columns(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return those of the columns that are given, by name."""
+        every = {name: getattr(self, name) for name in names}
+        return {name: column for name, column in every.items() if column is not None}
 
     def with_columns(self, **columns: Any) -> Self:
         """Return the object with other columns, except those of topics and documents.
@@ -216,8 +221,7 @@ class Run(Columns):
     @property
     def columns(self) -> dict[str, Any]:
         """The columns that the run has, by name: an entry for each result."""
-        every = {name: getattr(self, name) for name in _COLUMNS}
-        return {name: column for name, column in every.items() if column is not None}
+        return self.get_columns(_COLUMNS)
 
     @cached_property
     def topic(self) -> Ints:
@@ -272,17 +276,13 @@ class Run(Columns):
         """Rows that repeat an earlier result, and that earlier result: (earlier, later)."""
         if len(self.documents.first_rows) == len(self):  # each document once
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        first = None
+        keys: list[Any] = [self.start, self.end]
         if self.element is not None and (self.element >= 0).all():
-            # An element has one path and one span, so its number is enough, and numbers take a
-            # fifth of the time of long texts. But a result may have been cut.
-            first = find_first_hashes((self.first << 32 | self.element).view(np.uint64))
-            if ((self.start[first] != self.start) | (self.end[first] != self.end)).any():
-                first = None
-        if first is None:
-            paths = () if self.xpath is None else (self.xpath,)
-            first_rows, number = number_rows(self.first, self.start, self.end, *paths)
-            first = first_rows[number]
+            keys.append(self.element)  # numbers take a fifth of the time of long paths
+        elif self.xpath is not None:
+            keys.append(self.xpath)
+        first_rows, number = number_rows(self.first, *keys)
+        first = first_rows[number]
         later = np.flatnonzero(first != np.arange(len(self)))
         return first[later], later
 

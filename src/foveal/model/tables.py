@@ -23,33 +23,21 @@ PREVIEW, LONGEST = 10, 80  # rows of a frame and characters of a cell in a noteb
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts.
-
-    Parameters
-    ----------
-    header : tuple of str
-    rows : tuple of tuples of str
-    best : set of (row, column)
-        Cells in bold.
-    labels : int
-        Number of leading columns that are left-aligned; the others are numbers.
-    title : str
-    notes : tuple of str
-        Sentences below the table.
-    marks : mapping of (row, column) to str
-        Signs after cells, raised where the format can do that.
-    name : str
-        Label by which a paper refers to the table; by default the beginning of the title.
-    """
+    """A table of texts."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     best: frozenset[Place] = frozenset()
+    """Cells in bold."""
     labels: int = 1
+    """Number of leading columns that are left-aligned; the others are numbers."""
     title: str = ""
     notes: tuple[str, ...] = ()
+    """Sentences below the table."""
     marks: Mapping[Place, str] = field(default_factory=dict)
+    """Signs after cells, raised where the format can do that."""
     name: str = ""
+    """Label by which a paper refers to the table; by default the beginning of the title."""
 
     @property
     def width(self) -> int:
@@ -138,31 +126,24 @@ def _measure_marks(marks: Mapping[Place, str]) -> dict[int, int]:
 # -- terminal --------------------------------------------------------------------------------------
 
 
-def _lay_out(table: Table) -> list[tuple[str, ...]]:
-    """Return header and rows with the marks after their cells, numbers aligned."""
-    room = {
-        j: max(len(table.marks[i, k]) for i, k in table.marks if k == j) for _, j in table.marks
-    }
-    return [
-        tuple(
-            f"{cell}{table.marks.get((i, j), ''):{room[j]}}" if i >= 0 and j in room else cell
-            for j, cell in enumerate(row)
-        )
-        for i, row in enumerate((table.header, *table.rows), start=-1)
-    ]
+def _lay_out(table: Table) -> list[list[str]]:
+    """Return header and rows with marks after cells, control characters escaped."""
+    lines = [list(map(escape_controls, row)) for row in (table.header, *table.rows)]
+    for j, size in _measure_marks(table.marks).items():
+        for i, line in enumerate(lines[1:]):
+            line[j] += table.marks.get((i, j), "").ljust(size)
+    return lines
 
 
 def _to_plain(table: Table, *, bold: bool) -> str:
-    """Write a table for a terminal, control characters escaped."""
-    lines = [tuple(map(escape_controls, row)) for row in _lay_out(table)]
+    """Write a table for a terminal."""
+    lines = _lay_out(table)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    shown = []
     for i, line in enumerate(lines, start=-1):
-        cells = []
         for j, (text, size) in enumerate(zip(line, widths, strict=True)):
             cell = text.ljust(size) if j < table.labels else text.rjust(size)
-            cells.append(f"\033[1m{cell}\033[0m" if bold and (i, j) in table.best else cell)
-        shown.append("  ".join(cells).rstrip())
+            line[j] = f"\033[1m{cell}\033[0m" if bold and (i, j) in table.best else cell
+    shown = ["  ".join(line).rstrip() for line in lines]
     shown.insert(1, "  ".join("-" * size for size in widths))
     if table.title:
         shown = [escape_controls(table.title), "", *shown]
@@ -278,15 +259,14 @@ def _list_latex_lines(table: Table, label: str) -> list[str]:
     for i, row in enumerate((table.header, *table.rows), start=-1):
         cells = []
         for j, text in enumerate(row):
-            if i < 0:
-                head = escape_latex(text)
-                cells.append(rf"\multicolumn{{2}}{{c}}{{{head}}}" if j in marked else head)
-                continue
-            shown = escape_latex(text if j < table.labels else _typeset(text))
-            cells.append(rf"\textbf{{{shown}}}" if (i, j) in table.best else shown)
-            if j in marked:
+            shown = escape_latex(_typeset(text) if i >= 0 and j >= table.labels else text)
+            shown = rf"\textbf{{{shown}}}" if (i, j) in table.best else shown
+            if j in marked and i < 0:
+                shown = rf"\multicolumn{{2}}{{c}}{{{shown}}}"
+            elif j in marked:
                 mark = escape_latex(table.marks.get((i, j), "").strip().replace("-", _MINUS))
-                cells.append(rf"\textsuperscript{{{mark}}}" if mark else "")
+                shown += rf" & \textsuperscript{{{mark}}}" if mark else " & "
+            cells.append(shown)
         line = " & ".join(cells).replace("&  &", "& &").rstrip()
         # LaTeX takes these at the start of a line for an option of the end of the row before.
         body.append(("{}" if line.startswith(("[", "*")) else "") + line + r" \\")
@@ -299,21 +279,12 @@ def _list_latex_lines(table: Table, label: str) -> list[str]:
         for text in (table.title, *table.notes)
     )
     caption = rf"\caption{{{escape_latex(' '.join(sentences))}}}"
+    label = rf"\label{{tab:{label}}}"
     if len(table.rows) <= _ROWS_OF_A_PAGE:
-        head_lines = [r"\begin{table}", r"\centering", caption, rf"\label{{tab:{label}}}"]
-        return [*head_lines, *inner, r"\end{table}"]
-    return [
-        rf"\begin{{longtable}}{{{columns}}}",
-        rf"{caption} \label{{tab:{label}}} \\",
-        *opening,
-        r"\endfirsthead",
-        *opening,
-        r"\endhead",
-        r"\bottomrule",
-        r"\endfoot",
-        *body,
-        r"\end{longtable}",
-    ]
+        return [r"\begin{table}", r"\centering", caption, label, *inner, r"\end{table}"]
+    heads = [rf"{caption} {label} \\", *opening, r"\endfirsthead", *opening, r"\endhead"]
+    feet = [r"\bottomrule", r"\endfoot"]
+    return [rf"\begin{{longtable}}{{{columns}}}", *heads, *feet, *body, r"\end{longtable}"]
 
 
 # -- HTML ------------------------------------------------------------------------------------------
@@ -360,15 +331,14 @@ def to_html(table: Table, *, longest: int | None = None) -> str:
 
 def preview_frame(title: str, frame: pl.DataFrame, what: str) -> str:
     """Return the first rows of a frame as HTML for a notebook; `what` names the rows."""
-    rows = tuple(tuple(map(format_value, row)) for row in frame.head(PREVIEW).iter_rows())
+
+    def show(value: Any) -> str:
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return "\N{EN DASH}"
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    rows = tuple(tuple(map(show, row)) for row in frame.head(PREVIEW).iter_rows())
     labels = next((j for j, kind in enumerate(frame.dtypes) if kind.is_numeric()), frame.width)
     notes = (f"and {len(frame) - PREVIEW:,} more {what}",) if len(frame) > PREVIEW else ()
     table = Table(tuple(frame.columns), rows, labels=labels, title=title, notes=notes)
     return to_html(table, longest=LONGEST)
-
-
-def format_value(value: Any) -> str:
-    """Return a value as text: numbers with six digits, a dash for a missing one."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "\N{EN DASH}"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -76,15 +76,11 @@ class Topics(FromFiles):
 
     def __post_init__(self) -> None:
         first: dict[str, int] = {}
-        problems = [
-            self.problem(
-                "topics.repeated",
-                i,
-                f"topic {topic.id!r} is already given {self.describe_place(first[topic.id], i)}",
-            )
-            for i, topic in enumerate(self.topics)
-            if first.setdefault(topic.id, i) < i
-        ]
+        problems = []
+        for i, name in enumerate(self.ids):
+            if first.setdefault(name, i) < i:
+                text = f"topic {name!r} is already given {self.describe_place(first[name], i)}"
+                problems.append(self.problem("topics.repeated", i, text))
         if problems:
             raise InputError(problems)
 
@@ -105,13 +101,12 @@ class Topics(FromFiles):
     def merged(cls, parts: Sequence[Topics]) -> Topics:
         """Return several files as one set; only one of them may give a topic."""
         shifts = [sum(len(part.sources) for part in parts[:i]) for i in range(len(parts))]
-        unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
         return cls(
             tuple(topic for part in parts for topic in part.topics),
             tuple(line for part in parts for line in part.line),
             tuple(n + shift for part, shift in zip(parts, shifts, strict=True) for n in part.file),
             tuple(source for part in parts for source in part.sources),
-            unread or None,
+            sum((Counter(part.unread) for part in parts), Counter[str]()) or None,
         )
 
     def __len__(self) -> int:
@@ -132,7 +127,7 @@ class Topics(FromFiles):
         return f"<Topics: {len(self)} topics>"
 
     @cached_property
-    def _by_id(self) -> Mapping[str, Topic]:
+    def _by_id(self) -> dict[str, Topic]:
         return {topic.id: topic for topic in self.topics}
 
     @property
