@@ -532,16 +532,19 @@ class PoolStatistics(Result):
                 "run": pl.Series(found.names, dtype=pl.String),
                 "topics": [len(run.topics) for run in found.runs],
                 **counts,
+                "covered": counts["covered"] / np.maximum(counts["returned"], 1),
             }
-        ).with_columns(pl.col("covered") / pl.max_horizontal("returned", 1))
+        )
         deepest = int(found.best.max(initial=0))
         depths = [step for step in _GROWTH if step < deepest] + ([deepest] if deepest else [])
-        best = {"units": found.best, "relevant": found.best[found.known == RELEVANT]}
+        units, relevant = (
+            np.searchsorted(np.sort(best), depths, side="right")
+            for best in (found.best, found.best[found.known == RELEVANT])
+        )
         self.growth = pl.DataFrame(
-            {"depth": depths}
-            | {name: np.searchsorted(np.sort(b), depths, side="right") for name, b in best.items()},
-            schema=dict.fromkeys(("depth", "units", "relevant"), pl.Int64),
-        ).select("depth", "units", (pl.col("units") / max(n, 1)).alias("per_topic"), "relevant")
+            {"depth": depths, "units": units, "per_topic": units / max(n, 1), "relevant": relevant},
+            schema_overrides={"depth": pl.Int64},
+        )
         self.jaccard, self.shared = _measure_overlap(found)
 
     def summary(self) -> str:
@@ -579,13 +582,12 @@ class PoolStatistics(Result):
             "growth": self.growth.to_dicts(),
         }
 
-    def rows(self, *, per_topic: bool = False) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, Any]]:
         """Yield name of the figure, its topic, run or depth, the other run, and the value.
 
         A figure of a topic is called ``topic.pooled``, of a run ``run.unique``, of two runs
         ``jaccard`` or ``shared``, of a depth ``growth.units``.
         """
-        del per_topic  # tables alone leave topics out
         figures = [
             (f"{kind}.{column}", str(name), "", value)
             for kind, frame in (("topic", self.topics), ("run", self.runs), ("growth", self.growth))

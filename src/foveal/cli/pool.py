@@ -193,7 +193,7 @@ def command(
     warn(found.warnings)
     content: dict[str | Path, str | bytes] = {output or _STDOUT: pool_lines(found.pool)}
     if stats is not None:
-        form = choose_format(form, to_file=stats != _STDOUT)
+        form = choose_format(form, None if stats == _STDOUT else stats)
         content[stats] = render(found.statistics, form, per_topic=per_topic)
     write_files(content)
     say(found.statistics.summary())
