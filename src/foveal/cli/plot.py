@@ -261,11 +261,10 @@ def _write(
 ) -> None:
     from dataclasses import replace
 
-    from foveal.report.drawing import PICTURES, picture
-    from foveal.report.gnuplot import gnuplot
+    from foveal.report.drawing import draw
 
     for note in dict.fromkeys(note for graph in graphs for note in graph.notes):
         say(note)
     if title is not None:
         graphs = tuple(replace(graph, title=title) for graph in graphs)
-    emit(picture(graphs, form, width=width) if form in PICTURES else gnuplot(graphs, form), output)
+    emit(draw(graphs, form, width=width), output)
