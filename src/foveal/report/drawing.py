@@ -408,8 +408,8 @@ _POINTS = (7, 5, 9, 13, 11, 6, 4, 8, 12)
 def gnuplot(graphs: Sequence[Graph], form: str) -> str:
     """Return the data alone (``dat``), or a script with its data.
 
-    EvalJ wrote both with ``-gnu``. The script names no terminal, so one file is enough for a window and for every kind of picture.
-    The numbers are in full, those that ``foveal evaluate`` prints.
+    EvalJ wrote both with ``-gnu``. The script names no terminal, so one file is enough for a
+    window and for every kind of picture. The numbers are in full, as ``foveal evaluate`` prints.
     """
     if form != "dat":
         return _write_script(graphs)
