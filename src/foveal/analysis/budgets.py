@@ -84,27 +84,18 @@ class Leader(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BudgetCurves(Result):
-    """Scores of runs on topics at budgets.
-
-    Parameters
-    ----------
-    measure : str
-        What is scored, without budget: ``charR``, ``iP@0.10``, or ``gain``.
-    unit : {"characters", "tokens", "results"}
-    budgets : int64 array, ascending
-    runs, topics : tuple of str
-    values : float64 array
-        Of each run, topic and budget; ``nan`` on topics that do not count for the run or have
-        nothing relevant.
-    warnings : tuple of str
-    """
+    """Scores of runs on topics at budgets."""
 
     measure: str
+    """What is scored, without budget: ``charR``, ``iP@0.10``, or ``gain``."""
     unit: str
+    """One of ``characters``, ``tokens``, ``results``."""
     budgets: Ints
     runs: tuple[str, ...]
     topics: tuple[str, ...]
     values: Floats
+    """Of each run, topic and budget; ``nan`` on topics that do not count for the run or have
+    nothing relevant."""
     counted: npt.NDArray[np.bool_]
     meta: dict[str, Any]
 

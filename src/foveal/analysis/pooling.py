@@ -315,32 +315,23 @@ def _gather_structs(rows: pl.DataFrame, name: str, columns: Sequence[str]) -> pl
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The units that runs return, up to some depth.
-
-    Parameters
-    ----------
-    unit : {"document", "span", "element"}
-    runs : tuple of Run
-    names : tuple of str
-        The runs' names, each once.
-    topics : tuple of str
-        In canonical order.
-    units : polars.DataFrame
-        The distinct units, sorted by the columns that identify them: ``topic`` (a number), ``doc``
-        and for spans and elements their place. ``known`` is the judgement.
-    of, by, rank : int64 arrays
-        The number of a unit, that of a run which returns it, and its place among that run's units
-        of the topic, from 1.
-    """
+    """The units that runs return, up to some depth."""
 
     unit: str
+    """One of ``document``, ``span``, ``element``."""
     runs: tuple[Run, ...]
     names: tuple[str, ...]
+    """The runs' names, each once."""
     topics: tuple[str, ...]
+    """In canonical order."""
     units: pl.DataFrame
+    """The distinct units, sorted by the columns that identify them: ``topic`` (a number), ``doc``
+    and for spans and elements their place. ``known`` is the judgement."""
     of: Ints
     by: Ints
     rank: Ints
+    """The number of a unit, that of a run which returns it, and its place among that run's units of
+    the topic, from 1."""
 
     @cached_property
     def known(self) -> Ints:

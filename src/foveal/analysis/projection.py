@@ -53,22 +53,15 @@ LEVELS = (0.1, 0.5, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Judgements projected on a segmentation.
-
-    Parameters
-    ----------
-    division : Segmentation
-    gains : polars.DataFrame
-        A row for each topic and unit with relevant text: ``topic``, ``unit`` (its name),
-        ``doc``, ``start``, ``end``, ``size``, ``relevant`` (characters) and ``share``, relevant
-        characters over size.
-    topics : polars.DataFrame
-        A row for each topic with relevant text, see `project`.
-    """
+    """Judgements projected on a segmentation."""
 
     division: Segmentation
     gains: pl.DataFrame
+    """A row for each topic and unit with relevant text: ``topic``, ``unit`` (its name), ``doc``,
+    ``start``, ``end``, ``size``, ``relevant`` (characters) and ``share``, relevant characters over
+    size."""
     topics: pl.DataFrame
+    """A row for each topic with relevant text, see `project`."""
 
     @cached_property
     def means(self) -> dict[str, float]:

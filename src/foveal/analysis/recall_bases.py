@@ -65,30 +65,22 @@ _LEGEND = (
 
 @dataclass(frozen=True, eq=False)
 class RecallBase(Result):
-    """The full and the ideal recall base of one topic.
-
-    Parameters
-    ----------
-    elements : polars.DataFrame
-        Every element on a path to a relevant one, in document order: ``doc``, ``xpath``,
-        ``depth`` (the root's is 1), ``size``, ``rsize``, ``exhaustivity``, ``specificity``,
-        ``worth``, ``relevant``, ``leaf`` (a relevant path ends here) and ``ideal``. The bases of
-        several assessors follow each other, with ``assessor`` as the first column.
-    hidden : int64 array
-        Number of elements below each one, outside the paths, that are not in `elements`.
-    documents : polars.DataFrame
-        Counts and sums of each document: ``elements``, ``relevant`` ones and their ``worth``,
-        relevant ``paths``, ``ideal`` elements and their ``gain``.
-    meta : mapping
-        The settings of the bases: ``topic``, ``scale``, ``quant`` (the name of the function
-        itself), ``base``, ``tie``, ``assessors``, ``exclude_tags`` and ``docs``; ``complete`` is
-        true if all elements of the documents are known, not only the assessed ones.
-    """
+    """The full and the ideal recall base of one topic."""
 
     elements: pl.DataFrame
+    """Every element on a path to a relevant one, in document order: ``doc``, ``xpath``, ``depth``
+    (the root's is 1), ``size``, ``rsize``, ``exhaustivity``, ``specificity``, ``worth``,
+    ``relevant``, ``leaf`` (a relevant path ends here) and ``ideal``. The bases of several assessors
+    follow each other, with ``assessor`` as the first column."""
     hidden: Ints
+    """Number of elements below each one, outside the paths, that are not in `elements`."""
     documents: pl.DataFrame
+    """Counts and sums of each document: ``elements``, ``relevant`` ones and their ``worth``,
+    relevant ``paths``, ``ideal`` elements and their ``gain``."""
     meta: Mapping[str, Any]
+    """The settings of the bases: ``topic``, ``scale``, ``quant`` (the name of the function itself),
+    ``base``, ``tie``, ``assessors``, ``exclude_tags`` and ``docs``; ``complete`` is true if all
+    elements of the documents are known, not only the assessed ones."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the elements."""

@@ -31,23 +31,15 @@ _PLACE = {"doc": pl.String, "start": pl.Int64, "end": pl.Int64}
 
 @dataclass(frozen=True, eq=False)
 class Segmentation:
-    """Units of documents, which may leave out text and may overlap.
-
-    Parameters
-    ----------
-    name : str
-    doc : polars.Series of str
-    start, end : int64 arrays
-        The place of each unit in code points.
-    id : polars.Series of str
-        The unique name of each unit.
-    """
+    """Units of documents, which may leave out text and may overlap."""
 
     name: str
     doc: pl.Series
     start: Ints
     end: Ints
+    """The place of each unit in code points."""
     id: pl.Series
+    """The unique name of each unit."""
 
     @classmethod
     def of(
