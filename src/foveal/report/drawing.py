@@ -93,7 +93,7 @@ _STYLE = {
 
 
 def form_of(path: str) -> str:
-    """The format that the name of a file asks for.
+    """Return the format that the name of a file asks for.
 
     >>> form_of("graphs/ep.PDF")
     'pdf'
@@ -109,7 +109,7 @@ def form_of(path: str) -> str:
 
 
 def picture(graphs: Sequence[Graph | Matrix], form: str, *, width: float = 3.5) -> bytes:
-    """Graphs, one below the other, in one of `PICTURES`; `width` in inches."""
+    """Return graphs, one below the other, in one of `PICTURES`; `width` in inches."""
     mpl = _matplotlib()
     content = io.BytesIO()
     title = _clean("; ".join(graph.title for graph in graphs))
@@ -439,7 +439,7 @@ def _list_data(graph: Graph) -> Iterator[list[str]]:
 
 
 def _quote(text: str) -> str:
-    """Return a string that gnuplot takes as it is.
+    """Return a string as gnuplot writes it.
 
     >>> _quote("Kazai's run")
     "'Kazai''s run'"
