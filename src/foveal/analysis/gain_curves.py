@@ -14,12 +14,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from foveal.adapters import runs_of
 from foveal.errors import UsageError, some
 from foveal.evaluation.evaluation import Evaluation, RunLike, count_topics
 from foveal.evaluation.preparation import AlignedRun, resolve_settings
 from foveal.measures import Measure, parse_measure
 from foveal.measures.xcg import Cumulated, Curves
-from foveal.model import Judgements, Run
+from foveal.model import Judgements
 from foveal.model.run import distinguish_names
 from foveal.spans import Ints
 
@@ -119,6 +120,7 @@ def gain_curves(
     Examples
     --------
     >>> from foveal.measures.toy import judgements, parse_run
+    >>> from foveal.model import Run
     >>> run = Run.from_frame(parse_run("D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"), name="mine")
     >>> (gains,) = gain_curves(run, judgements())
     >>> gains.of("toy").xCG.tolist()
@@ -146,6 +148,7 @@ def result_lengths(
 ) -> tuple[RunLengths, ...]:
     """Return the lengths of the results of runs; their sum is the measure ``ret_size``.
 
+    >>> from foveal.model import Run
     >>> run = Run.from_results({"1": [("D1", 20, 40), ("D2", 0, 50)]}, name="mine")
     >>> truth = Judgements.from_highlights({"1": {"D2": {"spans": [(0, 50)], "length": 50}}})
     >>> result_lengths(run, truth)[0].lengths.tolist()
@@ -172,7 +175,7 @@ def _align_with_task(
     # Of the task only its rules: its measures may need more than this one.
     _, settings = resolve_settings(measure, task, options)
     evaluation = Evaluation(judgements, measure, collection=collection, **settings.changed())
-    return align_runs(evaluation, [runs] if isinstance(runs, (Run, str, Path)) else runs)
+    return align_runs(evaluation, runs_of(runs))
 
 
 def align_runs(

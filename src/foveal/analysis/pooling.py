@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal._version import __version__
+from foveal.adapters import runs_of
 from foveal.analysis.pool_strategies import RELEVANT, STRATEGIES, UNJUDGED, Lists, choose_units
 from foveal.collection import Collection
 from foveal.collection.placement import place_elements, place_judgements, place_run
@@ -121,7 +122,7 @@ def pool(
     _check_options(strategy, unit, depth, beta, budgets)
     index = None if collection is None else Collection.open(collection)
     truth, notes = _combine_judgements(judgements, index, assessors)
-    given = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
+    given = runs_of(runs)
     if not given:
         raise UsageError("no run given")
     advance = progress or (lambda _done, _of: None)

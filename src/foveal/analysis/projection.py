@@ -234,8 +234,8 @@ def project(
     >>> found.means["split"], found.means["best_P"]
     (1.0, 0.25)
     """
-    told = judgements_or_files(judgements)
-    given = told if isinstance(told, Judgements) else read_judgements(told)
+    files = judgements_or_files(judgements)
+    given = files if isinstance(files, Judgements) else read_judgements(files)
     if not given.has_text:
         raise UsageError(
             "judgements of whole documents have no text to project; expected highlighted passages"
