@@ -400,6 +400,7 @@ def test_a_document_without_relevant_elements_says_so(capsys: pytest.CaptureFixt
             ["--topic", "toy", "-C", "index", "--assessors", "each"],
             "foveal: --assessors each: no assessor of topic 'toy' is named",
         ),
+        (["--topic", "toy", "-C", "index", "-o", "x.svg"], "foveal: x.svg: numbers cannot be"),
         (["--topic", "toy", "-C", "qrels"], "qrels: "),
         (["--topic", "toy", "-j", "nowhere"], "nowhere: "),
         (["--topic", "toy", "-j", "-", "-j", "-"], "foveal: standard input can be read only once"),

@@ -6,7 +6,14 @@ import click
 
 from foveal.analysis.recall_bases import BASES, TIES
 from foveal.cli.options import collection_option, judgements_option, parse_comma_list
-from foveal.cli.shared import FORMATS, emit_result, exact_csv_option, output_option, warn
+from foveal.cli.shared import (
+    FORMATS,
+    choose_format,
+    emit_result,
+    exact_csv_option,
+    output_option,
+    warn,
+)
 from foveal.errors import UsageError
 from foveal.recall.forest import QUANTISATIONS
 
@@ -64,9 +71,8 @@ __all__ = ["command"]
     "--format",
     "form",
     type=click.Choice(("text", *FORMATS)),
-    default="text",
-    show_default=True,
-    help="text, the same as table: trees to look at; data formats hold all numbers in full.",
+    help="text, the same as table: trees to look at; data formats hold all numbers in full "
+    "[default: text].",
 )
 @exact_csv_option
 @output_option
@@ -80,7 +86,7 @@ def command(
     docs: tuple[str, ...],
     assessors: str,
     exclude_tags: tuple[str, ...] | None,
-    form: str,
+    form: str | None,
     output: str | None,
 ) -> None:
     """Draw the recall bases of a topic: what each element is worth, and which are ideal.
@@ -95,6 +101,7 @@ def command(
 
     if judgements.count(STDIN) > 1:
         raise UsageError("standard input can be read only once")
+    choose_format(form, output)  # refuses a picture
     found = recall_base(
         read_judgements(list(judgements)),
         topic,
@@ -107,4 +114,4 @@ def command(
         docs=docs,
     )
     warn(found.meta["warnings"])
-    emit_result(found, "table" if form == "text" else form, output)
+    emit_result(found, "table" if form in (None, "text") else form, output)
