@@ -274,3 +274,16 @@ def test_gnuplot_needs_no_matplotlib(toy: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("foveal: pictures need matplotlib; install it with pip install")
     assert not (toy / "out.svg").exists()
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "PDF"])
+def test_scores_are_not_written_into_a_picture(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(write_toy(tmp_path))
+    args = ("evaluate", "run", "-j", "qrels", "-m", "charP", "-o", f"x.{suffix}")
+    outcome = call(capsys, *args)
+    assert outcome.code == 2
+    assert "'foveal plot'" in outcome.err
+    assert not Path(f"x.{suffix}").exists()
+    assert call(capsys, *args, "-f", "tsv").code == 0

@@ -18,7 +18,7 @@ from foveal.analysis.pool_strategies import (
     STRATEGIES,
     UNJUDGED,
     Lists,
-    Terms,
+    choose_units,
 )
 from foveal.analysis.pooling import DEPTH, OTHERS, Pooling, pool
 from foveal.files.source import Source
@@ -47,7 +47,7 @@ def choose(
     rank = [[list(run).index(name) + 1 if name in run else 0 for run in runs] for name in names]
     ranks = np.array(rank, dtype=np.int64).reshape(len(names), len(runs))
     judged = np.array([(known or {}).get(name, U) for name in names], dtype=np.int64)
-    chosen = STRATEGIES[strategy](Lists(ranks, judged), Terms(budget, include_judged, beta))
+    chosen = choose_units(strategy, Lists(ranks, judged, budget, include_judged, beta))
     return [names[i] for i in chosen.tolist()]
 
 

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from foveal.model.graphs import Axis, Graph, Line
-from foveal.report.drawing import PALETTE
-from foveal.report.gnuplot import gnuplot
+from foveal.report.drawing import PALETTE, gnuplot
 
 PROGRAM = shutil.which("gnuplot")
 needs_gnuplot = pytest.mark.skipif(PROGRAM is None, reason="gnuplot is not installed")

@@ -24,8 +24,15 @@ from foveal.measures import Measure, find_measure, parse_measure
 from foveal.measures.toy import PLACES, judgements, parse_run
 from foveal.model import UNKNOWN, Judgements, Results, Run
 from foveal.model.graphs import Axis, Graph, Line
-from foveal.report.drawing import DASHES, MARKERS, PALETTE, figure, form_of, picture
-from foveal.report.gnuplot import gnuplot
+from foveal.report.drawing import (
+    DASHES,
+    MARKERS,
+    PALETTE,
+    figure,
+    form_of,
+    gnuplot,
+    picture,
+)
 from foveal.report.graph_kinds import (
     GRAPHS,
     find_graph,

@@ -20,8 +20,10 @@ from foveal.analysis.axioms import axioms
 from foveal.analysis.budgets import budget_curves
 from foveal.analysis.fidelity import fidelity
 from foveal.analysis.projection import Projections, project
+from foveal.analysis.recall_bases import recall_base
 from foveal.analysis.segmentation import Segmentation
 from foveal.errors import UsageError
+from foveal.measures import toy
 from foveal.model import Judgements, Results, Run
 from foveal.model.result_object import Result
 from foveal.model.tables import TABLE_FORMATS, format_tables
@@ -66,6 +68,7 @@ OBJECTS: dict[str, Callable[[], Result]] = {
         tuple(project(TRUTH, Segmentation.windows(dict.fromkeys(TEXTS, 120), n)) for n in (20, 50))
     ),
     "anchors": lambda: verify(QUOTED, TEXTS),
+    "recall base": lambda: recall_base(toy.judgements(), "toy"),
     "axioms": lambda: axioms(["charF", "P@10"], campaigns=10),
 }
 FOUND: dict[str, Result] = {}
@@ -160,6 +163,15 @@ def test_an_unknown_format_is_refused() -> None:
     for result in (SCORES, OBJECTS["pool"]()):
         with pytest.raises(UsageError, match=r"unknown format 'xml'; expected table or tsv"):
             render(result, "xml")
+
+
+@pytest.mark.parametrize("form", ["table", "tsv", "json"])
+def test_an_unknown_choice_is_refused(form: str) -> None:
+    for result in (SCORES, OBJECTS["budgets"]()):
+        with pytest.raises(UsageError, match=r"no choice 'by_topic'; expected per_topic"):
+            render(result, form, by_topic=True)
+    with pytest.raises(UsageError, match=r"no choice 'per_topic'; expected none"):
+        render(OBJECTS["anchors"](), form, per_topic=True)
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -69,12 +69,17 @@ class Quoted(NamedTuple):
     """Similarity of the quote and the text at its place, if they differ."""
     note: str = ""
 
+    @property
+    def is_sound(self) -> bool:
+        """True if the span has its quote, or without one is within its document."""
+        return self.kind == EXACT or (self.kind == NO_QUOTE and bool(self.places))
+
 
 class TextState(NamedTuple):
-    """The present text of a judged document."""
+    """The present text of a judged document; nothing is known of one that is missing."""
 
-    length: int
-    as_indexed: bool | None
+    length: int | None = None
+    as_indexed: bool | None = None
     """True if the text has the hash stored in the index."""
 
 
@@ -122,47 +127,47 @@ class Quotations:
             beyond = span.end > len(self.text)
             note = f"ends past the {len(self.text)} characters of the document" if beyond else ""
             return Quoted(NO_QUOTE, () if beyond else (here,), note=note)
-        places = self._places(span.quote)
+        places = self._list_places(span.quote)
         if here in places:
             # The quote may be at its offset by chance, and its context elsewhere.
-            if all(self._agrees(span, here)):
+            fitting = [place for place in places if all(self._fits(span, place))]
+            if here in fitting:
                 return Quoted(EXACT, (here,))
-            better = tuple(place for place in places if all(self._agrees(span, place)))
-            if len(better) == 1:
-                return Quoted(MOVED, better, note=_BY_CONTEXT)
-            if better:
+            if len(fitting) == 1:
+                return Quoted(MOVED, tuple(fitting), note=_BY_CONTEXT)
+            if fitting:
                 return Quoted(AMBIGUOUS, places, note="its context is elsewhere, several times")
             return Quoted(EXACT, (here,), note="the text around it has changed")
-        if len(places) == 1:
-            if self._lacks_context(span, places[0]):
-                return Quoted(AMBIGUOUS, places, note="the text around it is another")
-            return Quoted(MOVED, places)
-        return self._choose(span, places) if places else self._find_similar(span)
+        if len(places) > 1:
+            return self._choose(span, places)
+        if not places:
+            return self._find_similar(span)
+        ((start, end),) = places
+        prefix, suffix = span.prefix or "", span.suffix or ""
+        around = self.text[max(start - len(prefix), 0) : start], self.text[end : end + len(suffix)]
+        alike = [
+            similarity(expected, there) >= self.similarity
+            for expected, there in zip((prefix, suffix), around, strict=True)
+            if expected
+        ]
+        if alike and not any(alike):
+            return Quoted(AMBIGUOUS, places, note="the text around it is another")
+        return Quoted(MOVED, places)
 
-    def _places(self, quote: str) -> tuple[Place, ...]:
+    def _list_places(self, quote: str) -> tuple[Place, ...]:
         return tuple((at, at + len(quote)) for at in occurrences(self.text, quote))
 
-    def _agrees(self, span: Quote, place: Place) -> tuple[bool, bool]:
+    def _fits(self, span: Quote, place: Place) -> tuple[bool, bool]:
         """Compare the prefix and suffix of a span with the text around a place."""
         prefix, suffix = span.prefix or "", span.suffix or ""
         before = place[0] >= len(prefix) and self.text.startswith(prefix, place[0] - len(prefix))
         return before, self.text.startswith(suffix, place[1])
 
-    def _lacks_context(self, span: Quote, place: Place) -> bool:
-        """Return True if the text around a place is not similar to the context on either side."""
-        prefix, suffix = span.prefix or "", span.suffix or ""
-        before = self.text[max(place[0] - len(prefix), 0) : place[0]]
-        after = self.text[place[1] : place[1] + len(suffix)]
-        sides = [(said, there) for said, there in ((prefix, before), (suffix, after)) if said]
-        return bool(sides) and all(
-            similarity(said, there) < self.similarity for said, there in sides
-        )
-
     def _choose(self, span: Quote, places: tuple[Place, ...]) -> Quoted:
         """Choose one of several places by the context; the distance to the old place is ignored."""
-        agreeing = [(place, *self._agrees(span, place)) for place in places]
-        both = [place for place, before, after in agreeing if before and after]
-        one = [p for p, b, a in agreeing if (b and span.prefix) or (a and span.suffix)]
+        fits = {place: self._fits(span, place) for place in places}
+        both = [place for place, sides in fits.items() if all(sides)]
+        one = [p for p, (b, a) in fits.items() if (b and span.prefix) or (a and span.suffix)]
         fitting = (both or one) if span.prefix or span.suffix else []
         if len(fitting) == 1:
             return Quoted(MOVED, (fitting[0],), note=_BY_CONTEXT)
@@ -182,7 +187,7 @@ class Quotations:
             alike = choice.places
         near = [*closest_places(self.text, quote)]
         if span.prefix and span.suffix:  # the text between the old context
-            before, after = self._places(span.prefix), self._places(span.suffix)
+            before, after = self._list_places(span.prefix), self._list_places(span.suffix)
             if len(before) == 1 and len(after) == 1 and before[0][1] < after[0][0]:
                 near.append((before[0][1], after[0][0]))
         candidates = alike or tuple(dict.fromkeys([*near, here]))
@@ -228,12 +233,12 @@ class Anchors(Result):
     @property
     def unchecked(self) -> int:
         """The number of spans without a quote, whose offsets alone were checked."""
-        return sum(own.kind == NO_QUOTE and bool(own.places) for own in self.found)
+        return sum(own.kind == NO_QUOTE and own.is_sound for own in self.found)
 
     @property
     def is_sound(self) -> bool:
         """True if every span has its quote, or without one is within its document."""
-        return all(own.kind == EXACT or (own.kind == NO_QUOTE and own.places) for own in self.found)
+        return all(own.is_sound for own in self.found)
 
     def shift(self, span: int) -> int | None:
         """Return by how many characters a span moved; None if unknown."""
@@ -267,22 +272,16 @@ class Anchors(Result):
 
         ``outside`` counts spans without a quote that are not within the document.
         """
-        truth = self.judgements
-        spans: dict[str, list[int]] = {doc: [] for doc in truth.doc.unique(maintain_order=True)}
-        for span, row in enumerate(truth.row.tolist()):
-            spans[truth.doc[row]].append(span)
-        for doc, own in spans.items():
-            document = self.documents.get(doc)
+        for doc, own in _list_spans(self.judgements).items():
+            document = self.documents.get(doc, TextState())
             kinds = [self.found[span].kind for span in own]
-            shifts = [shift for span in own if (shift := self.shift(span)) is not None]
             yield {
                 "doc": doc,
-                "length": None if document is None else document.length,
-                "as_indexed": None if document is None else document.as_indexed,
+                **document._asdict(),
                 "spans": len(own),
                 **{kind: kinds.count(kind) for kind in KINDS},
                 "outside": sum(self.found[s][:2] == (NO_QUOTE, ()) for s in own),
-                "shifts": sorted(set(shifts)),
+                "shifts": sorted({shift for s in own if (shift := self.shift(s)) is not None}),
             }
 
     def parts(self) -> dict[str, Any]:
@@ -297,68 +296,58 @@ class Anchors(Result):
 
     def summary(self) -> str:
         """Return how many spans still have their text."""
-        counts, number = self.counts, counted(len(self.found), "span")
-        if self.is_sound:
-            within = f"{counted(self.unchecked, 'span')} without a quote: only offsets were checked"
-            if self.unchecked == len(self.found):
-                return f"No text was compared. {within}."
-            number = counted(len(self.found) - self.unchecked, "span")
-            more = f" {within}." if self.unchecked else ""
-            return f"All judged text is in its place: {number}.{more}"
-        found = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
-        return f"Not all judged text is in its place: of {number}, {found}."
+        if not self.is_sound:
+            found = ", ".join(f"{n} {kind}" for kind, n in self.counts.items() if n)
+            number = counted(len(self.found), "span")
+            return f"Not all judged text is in its place: of {number}, {found}."
+        within = f"{counted(self.unchecked, 'span')} without a quote: only offsets were checked"
+        if self.unchecked == len(self.found):
+            return f"No text was compared. {within}."
+        number = counted(len(self.found) - self.unchecked, "span")
+        more = f" {within}." if self.unchecked else ""
+        return f"All judged text is in its place: {number}.{more}"
 
     def tables(self) -> list[Table]:
         """Return how many spans are of each kind, changed documents, and spans not exact."""
-        counts = self.counts
         spans = counted(self.unchecked, "span")
         note = f"Only the offsets of {spans} could be checked: no quote (--quote adds quotes)."
         tables = [
             Table(
                 ("spans", *KINDS),
-                ((str(len(self.found)), *(str(counts[kind]) for kind in KINDS)),),
+                ((str(len(self.found)), *map(str, self.counts.values())),),
                 labels=0,
                 title="Gold spans and the text they quote",
                 notes=(note,) if self.unchecked else (),
             )
         ]
-        if drifted := tuple(self._list_changed_documents()):
+        rows: list[tuple[str, ...]] = []
+        for own in self.drift():
+            beyond = own["spans"] - own[EXACT] - own[NO_QUOTE] + own["outside"]
+            if beyond or own["as_indexed"] is False or own["length"] is None:
+                shifts = dict.fromkeys(f"{n:+d}" for n in own["shifts"][:1] + own["shifts"][-1:])
+                length = "missing" if own["length"] is None else str(own["length"])
+                hashed = {None: "-", True: "same", False: "other"}[own["as_indexed"]]
+                numbers = (str(own[name]) for name in ("spans", *KINDS))
+                rows.append((own["doc"], length, hashed, *numbers, " to ".join(shifts) or "-"))
+        if rows:
             columns = ("document", "length", "hash", "spans", *KINDS, "shift")
             title = "Documents with spans that are not exact, or with another text than was indexed"
-            tables.append(Table(columns, drifted, title=title))
-        if rows := tuple(self._list_changed_spans()):
+            tables.append(Table(columns, tuple(rows), title=title))
+        rows = []
+        for row, found in zip(self.rows(), self.found, strict=True):
+            if not found.is_sound:
+                now = [f"[{a},{b})" for a, b in found.places[:_MOST_PLACES]] or ["-"]
+                now += ["..."] if len(found.places) > _MOST_PLACES else []
+                alike = found.similarity
+                notes = ["" if alike is None else f"similarity {alike:.2f}", found.note]
+                where = f"{row['file']}:{row['line']}"
+                span = f"[{row['start']},{row['end']})"
+                told = (row["topic"], row["doc"], span, found.kind, ", ".join(now))
+                rows.append((where, *told, "; ".join(filter(None, notes))))
+        if rows:
             header = ("read at", "topic", "document", "span", "is", "now", "")
-            tables.append(Table(header, rows, labels=3, title="Spans that are not exact"))
+            tables.append(Table(header, tuple(rows), labels=3, title="Spans that are not exact"))
         return tables
-
-    def _list_changed_documents(self) -> Iterator[tuple[str, ...]]:
-        for row in self.drift():
-            shifts = row["shifts"]
-            beyond = row["spans"] - row[EXACT] - row[NO_QUOTE] + row["outside"]
-            if not beyond and row["as_indexed"] is not False and row["length"] is not None:
-                continue
-            ends = dict.fromkeys(f"{shift:+d}" for shift in (*shifts[:1], *shifts[-1:]))
-            length = "missing" if row["length"] is None else str(row["length"])
-            hashed = {None: "-", True: "same", False: "other"}[row["as_indexed"]]
-            kinds = (str(row[kind]) for kind in KINDS)
-            yield row["doc"], length, hashed, str(row["spans"]), *kinds, " to ".join(ends) or "-"
-
-    def _list_changed_spans(self) -> Iterator[tuple[str, ...]]:
-        for row, own in zip(self.rows(), self.found, strict=True):
-            if own.kind == EXACT or (own.kind == NO_QUOTE and own.places):
-                continue
-            now = ", ".join(f"[{a},{b})" for a, b in own.places[:_MOST_PLACES]) or "-"
-            now += ", ..." if len(own.places) > _MOST_PLACES else ""
-            like = [] if own.similarity is None else [f"similarity {own.similarity:.2f}"]
-            yield (
-                f"{row['file']}:{row['line']}",
-                row["topic"],
-                row["doc"],
-                f"[{row['start']},{row['end']})",
-                own.kind,
-                now,
-                "; ".join([*like, *([own.note] if own.note else [])]),
-            )
 
     # -- repair ----------------------------------------------------------------------------------
 
@@ -377,7 +366,7 @@ class Anchors(Result):
         start, end, bep, length = (
             column.copy() for column in (truth.start, truth.end, truth.bep, truth.length)
         )
-        left = [*self._list_unrepaired()]
+        left = list(self._list_unrepaired())
         moved = [span for span, own in enumerate(self.found) if own.kind == MOVED]
         for span in moved:
             start[span], end[span] = self.found[span].places[0]
@@ -385,29 +374,30 @@ class Anchors(Result):
         for row in np.flatnonzero(truth.bep >= 0).tolist():
             shift = self._shift_entry(row)
             if shift is None:
-                what = f"best entry point {truth.bep[row]} of document {truth.doc[row]!r}"
-                why = "no mended spans around it tell where it is now"
-                problem = truth.problem("anchors.bep", row, f"{what} left as it is: {why}")
-                left.append(str(problem))
+                text = (
+                    f"best entry point {truth.bep[row]} of document {truth.doc[row]!r} left as it "
+                    "is: no mended spans around it tell where it is now"
+                )
+                left.append(str(truth.problem("anchors.bep", row, text)))
             else:
                 bep[row] += shift
                 entries += shift != 0
         reach = np.maximum(bep, 0)
         np.maximum.at(reach, truth.row, end)
         for row, doc in enumerate(truth.doc):
-            if doc in self.documents and truth.length[row] >= 0:
-                length[row] = self.documents[doc].length
+            now = self.documents.get(doc, TextState()).length
+            if now is not None and truth.length[row] >= 0:
+                length[row] = now
         # All rows of a document have the same length, or none has one.
         unfit = truth.doc.filter(pl.Series(reach > length)).unique()
         length[truth.doc.is_in(unfit.implode()).to_numpy()] = UNKNOWN
-        quotes, added = truth.quotes, dict[int, tuple[str, str, str]]()
-        if quote:
-            # A quote from a document that changed would be of other text.
-            added = {
-                span: own
-                for span, own in self.quoted.items()
-                if truth.doc[int(truth.row[span])] not in self._drifted
-            }
+        # A quote from a document that changed would be of other text.
+        added = {
+            span: own
+            for span, own in self.quoted.items()
+            if quote and truth.doc[int(truth.row[span])] not in self._drifted
+        }
+        quotes = truth.quotes
         if added:
             rows = [(None,) * 3] * len(truth.start) if quotes is None else quotes.rows()
             quotes = pl.DataFrame(
@@ -436,8 +426,8 @@ class Anchors(Result):
         truth = self.judgements
         for span, own in enumerate(self.found):
             row = int(truth.row[span])
-            unsure = own.kind == NO_QUOTE and bool(own.places) and truth.doc[row] in self._drifted
-            if own.kind in (EXACT, MOVED) or (own.kind == NO_QUOTE and own.places and not unsure):
+            unsure = own.kind == NO_QUOTE and own.is_sound and truth.doc[row] in self._drifted
+            if own.kind == MOVED or (own.is_sound and not unsure):
                 continue
             what = f"span [{truth.start[span]},{truth.end[span]}) of document {truth.doc[row]!r}"
             where = ", ".join(f"[{a},{b})" for a, b in own.places)
@@ -466,15 +456,21 @@ class Anchors(Result):
         inside = {shifts[s] for s in around if bep < truth.end[s]} or {shifts[s] for s in around}
         if inside:
             return inside.pop() if len(inside) == 1 else None
-        before = max((s for s in own if truth.end[s] < bep), key=lambda s: truth.end[s], default=-1)
-        after = min(
-            (s for s in own if truth.start[s] > bep), key=lambda s: truth.start[s], default=-1
-        )
-        if before < 0 and after >= 0 and shifts[after] == 0:
+        by_end, by_start = (sorted(own, key=ends.__getitem__) for ends in (truth.end, truth.start))
+        before = [shifts[s] for s in by_end if truth.end[s] < bep][-1:]
+        after = [shifts[s] for s in by_start if truth.start[s] > bep][:1]
+        if not before and after == [0]:
             return 0
-        if before < 0 or after < 0 or shifts[before] != shifts[after]:
-            return None
-        return shifts[before]
+        return before[0] if before and before == after else None
+
+
+def _list_spans(judgements: Judgements) -> dict[str, list[int]]:
+    """Return the spans of each document."""
+    docs = judgements.doc.to_list()
+    spans: dict[str, list[int]] = {doc: [] for doc in docs}
+    for span, row in enumerate(judgements.row.tolist()):
+        spans[docs[row]].append(span)
+    return spans
 
 
 def verify(
@@ -515,9 +511,7 @@ def verify(
     if not 0 < similarity <= 1:
         raise UsageError(f"similarity {similarity} is not possible; expected above 0 up to 1")
     given = ((d, t, None) for d, t in texts.items()) if isinstance(texts, Mapping) else texts
-    spans: dict[str, list[int]] = {doc: [] for doc in judgements.doc}
-    for span, row in enumerate(judgements.row.tolist()):
-        spans[judgements.doc[row]].append(span)
+    spans = _list_spans(judgements)
     found = [Quoted(LOST, note="its document is not there")] * len(judgements.start)
     quotes = (
         [(None, None, None)] * len(found)

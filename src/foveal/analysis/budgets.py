@@ -20,23 +20,18 @@ import polars as pl
 
 from foveal._version import __version__
 from foveal.adapters import runs_of
+from foveal.analysis.gain_curves import align_runs
 from foveal.analysis.score_tables import tabulate_scores
 from foveal.analysis.significance import bootstrap_interval
 from foveal.errors import InputError, UsageError, some
 from foveal.evaluation.document_names import match_names, warn_about_names
-from foveal.evaluation.evaluation import (
-    Evaluation,
-    Objects,
-    RunLike,
-    count_topics,
-)
+from foveal.evaluation.evaluation import Evaluation, Objects, RunLike
 from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Alignment
 from foveal.measures.characters import UNITS, Readings, best_precisions_within, readings
 from foveal.model import UNKNOWN, Judgements, Results, Run
 from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.result_object import Result
-from foveal.model.run import distinguish_names
 from foveal.model.tables import Table
 from foveal.spans import Ints
 
@@ -68,14 +63,11 @@ class Crossing(NamedTuple):
 
     def describe(self, unit: str) -> str:
         """Say in a sentence which run is better where."""
-        if self.low is None and self.high is None:
-            where = "at any budget"
-        elif self.low is None:
+        where = "at any budget"
+        if self.low is not None:
+            where = f"from {self.low:.0f} " + ("on" if self.high is None else f"to {self.high:.0f}")
+        elif self.high is not None:
             where = f"up to {self.high:.0f}"
-        elif self.high is None:
-            where = f"from {self.low:.0f} on"
-        else:
-            where = f"from {self.low:.0f} to {self.high:.0f}"
         return (
             f"{self.below} is better below {self.at:.0f} {unit}, {self.above} above; "
             f"{where} the difference may be chance (95 % of resampled topics)."
@@ -92,27 +84,18 @@ class Leader(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BudgetCurves(Result):
-    """Scores of runs on topics at budgets.
-
-    Parameters
-    ----------
-    measure : str
-        What is scored, without budget: ``charR``, ``iP@0.10``, or ``gain``.
-    unit : {"characters", "tokens", "results"}
-    budgets : int64 array, ascending
-    runs, topics : tuple of str
-    values : float64 array
-        Of each run, topic and budget; ``nan`` on topics that do not count for the run or have
-        nothing relevant.
-    warnings : tuple of str
-    """
+    """Scores of runs on topics at budgets."""
 
     measure: str
+    """What is scored, without budget: ``charR``, ``iP@0.10``, or ``gain``."""
     unit: str
+    """One of ``characters``, ``tokens``, ``results``."""
     budgets: Ints
     runs: tuple[str, ...]
     topics: tuple[str, ...]
     values: Floats
+    """Of each run, topic and budget; ``nan`` on topics that do not count for the run or have
+    nothing relevant."""
     counted: npt.NDArray[np.bool_]
     meta: dict[str, Any]
 
@@ -125,10 +108,9 @@ class BudgetCurves(Result):
     def mean(self) -> Floats:
         """The curve of each run: the mean over its topics at each budget."""
         used = ~np.isnan(self.values)
-        number = used.sum(axis=1)
         total = np.where(used, self.values, 0.0).sum(axis=1)
         with np.errstate(invalid="ignore"):  # no topic counts: not a number
-            mean: Floats = total / number
+            mean: Floats = total / used.sum(axis=1)
         return mean
 
     @cached_property
@@ -139,10 +121,9 @@ class BudgetCurves(Result):
         known yet.
         """
         width = np.diff(self.budgets)
-        if not len(width):
-            return dict(zip(self.runs, self.mean[:, 0].tolist(), strict=True))
         middle = (self.mean[:, 1:] + self.mean[:, :-1]) / 2
-        return dict(zip(self.runs, (middle @ width / width.sum()).tolist(), strict=True))
+        area = middle @ width / width.sum() if len(width) else self.mean[:, 0]
+        return dict(zip(self.runs, area.tolist(), strict=True))
 
     def crossings(
         self,
@@ -245,28 +226,32 @@ class BudgetCurves(Result):
         """Return the scores on all topics as saved results, which ``foveal plot`` draws."""
         return self.to_results().to_json()
 
+    @cached_property
+    def _changes(self) -> list[tuple[Leader, Leader, Crossing | None]]:
+        """Each leader with the next one, and the crossing of their curves between them."""
+        found = []
+        for one, other in pairwise(self.leaders):
+            crossings = self.crossings(one.run, other.run)
+            between = (c for c in crossings if one.last <= c.at <= other.first)
+            found.append((one, other, next(between, None)))
+        return found
+
     def summary(self) -> str:
         """Return which run is best at which budgets, and where that may be chance."""
-        return "\n".join(self._describe_leaders())
-
-    def _describe_leaders(self) -> Iterator[str]:
         first, last = self.budgets[[0, -1]].tolist()
         if len(self.runs) == 1:
-            return
+            return ""
         if np.ptp(self.mean, axis=0).max() < 1e-12:
-            yield f"All runs are equal at every budget from {first} to {last} {self.unit}."
-            return
+            return f"All runs are equal at every budget from {first} to {last} {self.unit}."
         if len(self.leaders) == 1:
             best = f"{self.leaders[0].run} is best at every budget"
-            yield f"{best} from {first} to {last} {self.unit}."
-            return
-        for one, other in pairwise(self.leaders):
-            own = [c for c in self.crossings(one.run, other.run) if one.last <= c.at <= other.first]
-            if own:
-                yield own[0].describe(self.unit)
-            else:  # equal at the budgets between
-                best = f"{one.run} is best up to {one.last} {self.unit}"
-                yield f"{best}, {other.run} from {other.first}."
+            return f"{best} from {first} to {last} {self.unit}."
+        return "\n".join(
+            crossing.describe(self.unit)
+            if crossing  # else they are equal at the budgets between
+            else f"{one.run} is best up to {one.last} {self.unit}, {other.run} from {other.first}."
+            for one, other, crossing in self._changes
+        )
 
     def tables(self, *, per_topic: bool = False) -> list[Table]:
         """Return a row per budget and a column per run; many runs are rows. Areas come last."""
@@ -298,12 +283,11 @@ class BudgetCurves(Result):
             Line(f"{run}: area {self.area[run]:.4g}", budgets, self.mean[i], series=i)
             for i, run in enumerate(self.runs)
         ]
-        for one, other in pairwise(self.leaders):
-            for crossing in self.crossings(one.run, other.run):
-                if one.last <= crossing.at <= other.first:
-                    at = np.interp(crossing.at, budgets, self.mean[self.runs.index(one.run)])
-                    place, height = np.full(2, crossing.at), np.array([0.0, float(at)])
-                    lines.append(Line("", place, height, "aid"))
+        for one, _, crossing in self._changes:
+            if crossing is not None:
+                height = np.interp(crossing.at, budgets, self.mean[self.runs.index(one.run)])
+                ends = np.array([0.0, float(height)])
+                lines.append(Line("", np.full(2, crossing.at), ends, "aid"))
         unit = "relevant characters" if self.measure == GAIN else "mean over topics"
         return [
             Graph(
@@ -312,7 +296,7 @@ class BudgetCurves(Result):
                 Axis(f"{self.unit} read", "per topic", 0.0),
                 Axis(self.measure, unit, 0.0),
                 tuple(lines),
-                tuple(self._describe_leaders()),
+                tuple(self.summary().splitlines()),
             )
         ]
 
@@ -363,25 +347,20 @@ def budget_curves(
     if evaluation.assessors != (None,):
         raise UsageError("curves are of one set of judgements; choose an assessor instead of each")
     (gold,), settings = evaluation.golds, evaluation.options
-    aligned = [evaluation.align(run)[0] for run in given]
-    names = distinguish_names((own.run.name, own.run.source) for own in aligned)
+    names, aligned, counted = zip(*align_runs(evaluation, given), strict=True)
     alignments = [own.alignment_for(chosen) for own in aligned]
     places = _choose_budgets(budgets, up_to, alignments, unit)
     values = np.stack(
         [_score_budgets(own, chosen, str(measure), places, unit) for own in alignments]
     )
-    in_run = np.array(
-        [[topic in own.alignment().place for topic in gold.topics] for own in aligned]
-    )
-    counted = count_topics(settings.topics, in_run)
     if settings.undefined == "zero":
         values[np.isnan(values)] = 0.0
-    values[~counted] = np.nan
+    values[~np.stack(counted)] = np.nan
     warnings = list(evaluation.warnings)
     shares = {}
     for name, own in zip(names, aligned, strict=True):
         match = match_names(own.alignment())
-        shares[name] = match.known / match.results
+        shares[name] = {"results_in_judged_documents": match.known / match.results}
         warnings += warn_about_names(name, match, gold)
         warnings += [f"{name}: {text}" for text in own.warnings]
     sources = [*evaluation.sources, *(("run", own.run.source) for own in aligned)]
@@ -391,14 +370,11 @@ def budget_curves(
         "tasks": dict.fromkeys(names),
         "options": settings.changed(),
         "inputs": [{"kind": k, "path": s.path, "sha256": s.sha256} for k, s in sources],
-        "topics": {
-            "judged": len(gold.topics),
-            "runs": {name: {"results_in_judged_documents": shares[name]} for name in names},
-        },
+        "topics": {"judged": len(gold.topics), "runs": shares},
         "warnings": warnings,
     }
     label = GAIN if str(measure) == GAIN else chosen.label
-    return BudgetCurves(label, unit, places, tuple(names), gold.topics, values, counted, meta)
+    return BudgetCurves(label, unit, places, names, gold.topics, values, np.stack(counted), meta)
 
 
 def _check_measure(measure: str | Measure) -> Measure:
@@ -456,11 +432,10 @@ def _score_budgets(
     read = readings(alignment, budgets, unit, rank=rank)
     gold, place = alignment.gold, alignment.judged_topic
     values = np.zeros((len(gold.topics), len(budgets)))
-    trel = gold.trel[place]
-    some_relevant = trel > 0
+    some_relevant = gold.trel[place] > 0
     here = place[some_relevant]
     found, size, _ = (column[some_relevant] for column in read)
-    recall = found / trel[some_relevant][:, None]
+    recall = found / gold.trel[here][:, None]
     precision = found / np.maximum(size, 1)
     if asked == GAIN:
         values[here] = found

@@ -5,26 +5,35 @@ Runs are aligned by `Evaluation`, so that curves and scores of a run are consist
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from foveal.adapters import runs_of
 from foveal.errors import UsageError, some
 from foveal.evaluation.evaluation import Evaluation, RunLike, count_topics
 from foveal.evaluation.preparation import AlignedRun, resolve_settings
 from foveal.measures import Measure, parse_measure
 from foveal.measures.xcg import Cumulated, Curves
-from foveal.model import Judgements, Run
+from foveal.model import Judgements
 from foveal.model.run import distinguish_names
 from foveal.spans import Ints
 
-__all__ = ["GainCurves", "RunLengths", "cumulate_gains", "gain_curves", "result_lengths"]
+__all__ = [
+    "GainCurves",
+    "RunLengths",
+    "align_runs",
+    "cumulate_gains",
+    "gain_curves",
+    "result_lengths",
+]
 
-Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 JudgementsLike = Judgements | str | Path | Sequence[str | Path]
 
 
@@ -46,7 +55,7 @@ class GainCurves:
     curves: tuple[Curves, ...]
 
     @classmethod
-    def over_topics(cls, run: str, curves: Mapping[str, Curves], counted: Sequence[str]) -> Self:
+    def over_topics(cls, run: str, curves: Mapping[str, Curves], counted: Iterable[str]) -> Self:
         """Return the curves on the counted topics."""
         topics = tuple(topic for topic in counted if topic in curves)
         if not topics:
@@ -61,23 +70,18 @@ class GainCurves:
         [0.0, 1.0, 1.5, 2.0]
         """
         if topic is None:
-            return Curves(*(_average(column) for column in zip(*self.curves, strict=True)))
+            means = []
+            for column in zip(*self.curves, strict=True):
+                length = max(map(len, column))
+                ended = (np.pad(own, (0, length - len(own)), "edge") for own in column)
+                means.append(sum(ended, np.zeros(length)) / len(column))
+            return Curves(*means)
         if topic not in self.topics:
             raise UsageError(
                 f"run {self.run!r} has no curve of topic {topic!r}, which is not judged, not "
                 f"counted or has nothing to gain; expected one of {some(self.topics)}"
             )
         return self.curves[self.topics.index(topic)]
-
-
-def _average(curves: Sequence[Floats]) -> Floats:
-    """Return the mean of cumulated curves at every rank of the longest."""
-    longest = max(map(len, curves))
-    total = np.zeros(longest)
-    for curve in curves:
-        total[: len(curve)] += curve
-        total[len(curve) :] += curve[-1]
-    return total / len(curves)
 
 
 class RunLengths(NamedTuple):
@@ -116,6 +120,7 @@ def gain_curves(
     Examples
     --------
     >>> from foveal.measures.toy import judgements, parse_run
+    >>> from foveal.model import Run
     >>> run = Run.from_frame(parse_run("D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"), name="mine")
     >>> (gains,) = gain_curves(run, judgements())
     >>> gains.of("toy").xCG.tolist()
@@ -124,9 +129,11 @@ def gain_curves(
     chosen = parse_measure(measure) if isinstance(measure, str) else measure
     if not isinstance(chosen, Cumulated):
         raise UsageError(f"{chosen} has no gains to draw; expected a measure such as nxCG or ep")
-    aligned = _align_runs(runs, judgements, chosen, task, collection, options)
+    aligned = _align_with_task(runs, judgements, chosen, task, collection, options)
     return tuple(
-        GainCurves.over_topics(name, cumulate_gains(own, chosen), counted)
+        GainCurves.over_topics(
+            name, cumulate_gains(own, chosen), compress(own.gold.topics, counted)
+        )
         for name, own, counted in aligned
     )
 
@@ -141,6 +148,7 @@ def result_lengths(
 ) -> tuple[RunLengths, ...]:
     """Return the lengths of the results of runs; their sum is the measure ``ret_size``.
 
+    >>> from foveal.model import Run
     >>> run = Run.from_results({"1": [("D1", 20, 40), ("D2", 0, 50)]}, name="mine")
     >>> truth = Judgements.from_highlights({"1": {"D2": {"spans": [(0, 50)], "length": 50}}})
     >>> result_lengths(run, truth)[0].lengths.tolist()
@@ -148,7 +156,7 @@ def result_lengths(
     """
     counts = parse_measure("ret_size")
     found = []
-    for name, own, _ in _align_runs(runs, judgements, counts, task, collection, options):
+    for name, own, _ in _align_with_task(runs, judgements, counts, task, collection, options):
         alignment = own.alignment_for(counts)
         sizes = [alignment.topic(topic).size for topic in own.gold.topics]
         warnings = tuple(f"{name}: {text}" for text in own.warnings)
@@ -156,25 +164,31 @@ def result_lengths(
     return tuple(found)
 
 
-def _align_runs(
+def _align_with_task(
     runs: RunLike | Sequence[RunLike],
     judgements: JudgementsLike,
     measure: Measure,
     task: str | None,
     collection: str | Path | None,
     options: dict[str, Any],
-) -> Iterator[tuple[str, AlignedRun, list[str]]]:
-    """Yield the name, alignment and counted topics of each run, by assessor."""
+) -> list[tuple[str, AlignedRun, Bools]]:
     # Of the task only its rules: its measures may need more than this one.
     _, settings = resolve_settings(measure, task, options)
     evaluation = Evaluation(judgements, measure, collection=collection, **settings.changed())
-    given = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
-    aligned = [evaluation.align(run) for run in given]
+    return align_runs(evaluation, runs_of(runs))
+
+
+def align_runs(
+    evaluation: Evaluation, runs: Sequence[RunLike]
+) -> list[tuple[str, AlignedRun, Bools]]:
+    """Return the name, the alignment and a mask of counted topics of each run, by assessor."""
+    aligned = [evaluation.align(run) for run in runs]
     names = distinguish_names((own[0].run.name, own[0].run.source) for own in aligned)
+    found = []
     columns = zip(*aligned, strict=True)
     for assessor, gold, column in zip(evaluation.assessors, evaluation.golds, columns, strict=True):
         in_run = np.array([[t in own.alignment().place for t in gold.topics] for own in column])
-        counts = count_topics(settings.topics, in_run)
-        for name, own, in_mean in zip(names, column, counts, strict=True):
-            counted = [topic for topic, use in zip(gold.topics, in_mean, strict=True) if use]
-            yield name if assessor is None else f"{name}[{assessor}]", own, counted
+        counts = count_topics(evaluation.options.topics, in_run)
+        for name, own, counted in zip(names, column, counts, strict=True):
+            found.append((name if assessor is None else f"{name}[{assessor}]", own, counted))
+    return found

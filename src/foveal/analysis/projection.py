@@ -53,22 +53,15 @@ LEVELS = (0.1, 0.5, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Judgements projected on a segmentation.
-
-    Parameters
-    ----------
-    division : Segmentation
-    gains : polars.DataFrame
-        A row for each topic and unit with relevant text: ``topic``, ``unit`` (its name),
-        ``doc``, ``start``, ``end``, ``size``, ``relevant`` (characters) and ``share``, relevant
-        characters over size.
-    topics : polars.DataFrame
-        A row for each topic with relevant text, see `project`.
-    """
+    """Judgements projected on a segmentation."""
 
     division: Segmentation
     gains: pl.DataFrame
+    """A row for each topic and unit with relevant text: ``topic``, ``unit`` (its name), ``doc``,
+    ``start``, ``end``, ``size``, ``relevant`` (characters) and ``share``, relevant characters over
+    size."""
     topics: pl.DataFrame
+    """A row for each topic with relevant text, see `project`."""
 
     @cached_property
     def means(self) -> dict[str, float]:
@@ -102,15 +95,7 @@ class Projection:
         return "".join(f"{line}\n" for line in lines)
 
 
-_EVIDENCE = {
-    "inside": "inside",
-    "whole": "whole",
-    "split": "split",
-    "outside": "outside",
-    "split_text": "split text",
-    "units": "units",
-    "purity": "purity",
-}
+_EVIDENCE = ("inside", "whole", "split", "outside", "split_text", "units", "purity")
 _EVIDENCE_NOTES = (
     "inside: relevant characters in any unit; split text: those of passages that are cut.",
     "whole, split, outside: relevant passages inside one unit, cut, and outside all units.",
@@ -193,7 +178,7 @@ class Projections(Result):
         over = "" if per_topic else ", mean over topics"
         return [
             Table(
-                (*head, "all units", "mean size", *_EVIDENCE.values()),
+                (*head, "all units", "mean size", *(name.replace("_", " ") for name in _EVIDENCE)),
                 tuple(evidence),
                 labels=len(head),
                 title=f"Evidence in units{over}",
@@ -249,8 +234,8 @@ def project(
     >>> found.means["split"], found.means["best_P"]
     (1.0, 0.25)
     """
-    told = judgements_or_files(judgements)
-    given = told if isinstance(told, Judgements) else read_judgements(told)
+    files = judgements_or_files(judgements)
+    given = files if isinstance(files, Judgements) else read_judgements(files)
     if not given.has_text:
         raise UsageError(
             "judgements of whole documents have no text to project; expected highlighted passages"
@@ -260,115 +245,68 @@ def project(
     truth = given.combined(assessors)
     if not (truth.end > truth.start).any():
         raise UsageError("no relevant text in the judgements; there is nothing to project")
-    units = _UnitsWithText(truth, division)
-    return Projection(division, units.gains(), units.topics(tuple(budgets)))
-
-
-class _UnitsWithText:
-    """Units and relevant passages of all documents on one axis, and their overlaps."""
-
-    def __init__(self, truth: Judgements, division: Segmentation) -> None:
-        self.truth, self.division = truth, division
-        docs = pl.concat([truth.doc, division.doc.rename(truth.doc.name)])
-        code = docs.rank("dense").to_numpy().astype(np.int64) - 1
-        judged, units = code[: len(truth)], code[len(truth) :]
-        extent = np.zeros(int(code.max(initial=-1)) + 1, dtype=np.int64)
-        np.maximum.at(extent, judged[truth.row], truth.end)
-        np.maximum.at(extent, units, division.end)
-        base = spans.lay_out(extent)
-        self.start = truth.start + base[judged[truth.row]]
-        self.end = truth.end + base[judged[truth.row]]
-        self.topic = truth.topic[truth.row]
-        self.unit_start = division.start + base[units]
-        self.unit_end = division.end + base[units]
-        # Every passage with every unit that shares text with it, and how much.
-        order = np.argsort(self.unit_start, kind="stable")
-        reach = np.maximum.accumulate(self.unit_end[order]) if len(order) else order
-        low = np.searchsorted(reach, self.start, side="right")
-        counts = np.maximum(np.searchsorted(self.unit_start[order], self.end) - low, 0)
-        passage = np.repeat(np.arange(len(self.start)), counts)
-        shift = np.cumsum(counts) - counts
-        unit = order[np.arange(len(passage)) - shift[passage] + low[passage]]
-        first = np.maximum(self.start[passage], self.unit_start[unit])
-        shared = np.minimum(self.end[passage], self.unit_end[unit]) - first
-        some = shared > 0
-        self.passage, self.unit, self.shared = passage[some], unit[some], shared[some]
-
-    def gains(self) -> pl.DataFrame:
-        """Return a row for each topic and unit with relevant text."""
-        frame = (
-            pl.DataFrame(
-                {"at": self.topic[self.passage], "number": self.unit, "relevant": self.shared},
-                schema={"at": pl.Int64, "number": pl.Int64, "relevant": pl.Int64},
-            )
-            .group_by("at", "number")
-            .agg(pl.col("relevant").sum())
-            .sort("at", "number")
-        )
-        division, number = self.division, frame["number"].to_numpy()
-        size = (division.end - division.start)[number]
-        return pl.DataFrame(
-            {
-                "topic": pl.Series(self.truth.topics, dtype=pl.String).gather(frame["at"]),
-                "unit": division.id.gather(number),
-                "doc": division.doc.gather(number),
-                "start": division.start[number],
-                "end": division.end[number],
-                "size": size,
-                "relevant": frame["relevant"],
-                "share": frame["relevant"].to_numpy() / np.maximum(size, 1),
-            }
-        )
-
-    def topics(self, budgets: tuple[int, ...]) -> pl.DataFrame:
-        """Return the figures of each topic with relevant text."""
-        size = self.end - self.start
-        inside = Coverage(self.unit_start, self.unit_end).within(self.start, self.end)
-        whole = np.zeros(len(size), dtype=bool)
-        whole[self.passage[self.shared == size[self.passage]]] = True
-        split = (inside > 0) & ~whole
-        rows = []
-        for number, topic in enumerate(self.truth.topics):
-            own = np.flatnonzero((self.topic == number) & (size > 0))
-            if not len(own):
-                continue
-            total, here = int(size[own].sum()), int(inside[own].sum())
-            row: dict[str, object] = {
-                "topic": topic,
-                "inside": here / total,
-                "whole": float(whole[own].mean()),
-                "split": float(split[own].mean()),
-                "outside": float((inside[own] == 0).mean()),
-                "split_text": float(size[own][split[own]].sum() / total),
-            }
-            rows.append(row | self._bound_scores(number, own, total, here, budgets))
-        return pl.DataFrame(rows)
-
-    def _bound_scores(
-        self, topic: int, own: Ints, total: int, inside: int, budgets: tuple[int, ...]
-    ) -> dict[str, float]:
-        """Return the ceilings of runs of units on one topic."""
-        meet = self.topic[self.passage] == topic
-        numbers, which = np.unique(self.unit[meet], return_inverse=True)
-        relevant = np.bincount(which, self.shared[meet], len(numbers)).astype(np.int64)
-        units = RelevantUnits(self.unit_start[numbers], self.unit_end[numbers], relevant)
-        names = [f"iP@{level:g}" for level in LEVELS] + [f"charR@{budget}" for budget in budgets]
-        found: dict[str, float] = {"units": float(len(numbers))}
-        if not len(numbers):
-            found |= dict.fromkeys(("purity", "best_P", "best_F"), 0.0)
-            return found | {name + end: 0.0 for name in names for end in ("", " bound")}
-        found["purity"] = float(relevant.sum() / units.size.sum())
-        found["best_P"] = float((relevant / units.size).max())
-        found["best_F"] = best_f(units, total)
-        highlighted = Coverage(self.start[own], self.end[own])
-        at_levels = best_precision_at(units, total, np.array(LEVELS))
-        limits = np.array(budgets, dtype=np.int64)
-        within = best_recall_within(units, highlighted, total, inside, limits)
-        reached = np.concatenate([at_levels.reached, within.reached]).tolist()
-        bound = np.concatenate([at_levels.bound, within.bound]).tolist()
-        for name, low, high in zip(names, reached, bound, strict=True):
-            found |= {name: low, f"{name} bound": high}
-        return found
+    # All documents lie side by side on one axis.
+    docs = pl.concat([truth.doc.gather(truth.row), division.doc.rename(truth.doc.name)])
+    code = docs.rank("dense").to_numpy().astype(np.int64) - 1
+    extent = np.zeros(int(code.max()) + 1, dtype=np.int64)
+    np.maximum.at(extent, code, np.concatenate([truth.end, division.end]))
+    base = spans.lay_out(extent)[code]
+    number = len(truth.start)
+    start, end = truth.start + base[:number], truth.end + base[:number]
+    unit_start, unit_end = division.start + base[number:], division.end + base[number:]
+    # Each passage meets the units that share text with it.
+    order = np.argsort(unit_start, kind="stable")
+    reach = np.maximum.accumulate(unit_end[order])
+    passage, at = spans.pair_overlaps(start, end, unit_start[order], reach)
+    unit = order[at]
+    shared = np.minimum(end[passage], unit_end[unit])
+    shared = shared - np.maximum(start[passage], unit_start[unit])
+    passage, unit, shared = (column[shared > 0] for column in (passage, unit, shared))
+    topic, size = truth.topic[truth.row], end - start
+    inside = Coverage(unit_start, unit_end).within(start, end)
+    whole = np.zeros(number, dtype=bool)
+    whole[passage[shared == size[passage]]] = True
+    split = (inside > 0) & ~whole
+    gains = (
+        pl.DataFrame({"topic": topic[passage], "unit": unit, "relevant": shared})
+        .cast(pl.Int64)
+        .group_by("topic", "unit")
+        .agg(pl.col("relevant").sum())
+        .sort("topic", "unit")
+    )
+    rows = []
+    for i, name in enumerate(truth.topics):
+        own = np.flatnonzero((topic == i) & (size > 0))
+        if not len(own):
+            continue
+        total, here = int(size[own].sum()), int(inside[own].sum())
+        met, relevant = (column.to_numpy() for column in gains.filter(topic=i)[:, 1:])
+        units = RelevantUnits(unit_start[met], unit_end[met], relevant)
+        figures: dict[str, object] = {
+            "topic": name,
+            "inside": here / total,
+            "whole": float(whole[own].mean()),
+            "split": float(split[own].mean()),
+            "outside": float((inside[own] == 0).mean()),
+            "split_text": float(size[own][split[own]].sum() / total),
+        }
+        highlighted = Coverage(start[own], end[own])
+        rows.append(figures | _bound_scores(units, highlighted, total, here, budgets))
+    met = gains["unit"].to_numpy()
+    size = (division.end - division.start)[met]
+    named = pl.DataFrame(
+        {
+            "topic": pl.Series(truth.topics, dtype=pl.String).gather(gains["topic"]),
+            "unit": division.id.gather(met),
+            "doc": division.doc.gather(met),
+            "start": division.start[met],
+            "end": division.end[met],
+            "size": size,
+            "relevant": gains["relevant"],
+            "share": gains["relevant"].to_numpy() / size,
+        }
+    )
+    return Projection(division, named, pl.DataFrame(rows))
 
 
 # -- ceilings ----------------------------------------------------------------------------------
@@ -397,11 +335,25 @@ class RelevantUnits(NamedTuple):
         return RelevantUnits(*(column[keep] for column in self))
 
 
-class ScoreBounds(NamedTuple):
-    """Scores that some run reaches, and upper bounds."""
-
-    reached: Floats
-    bound: Floats
+def _bound_scores(
+    units: RelevantUnits, highlighted: Coverage, total: int, inside: int, budgets: Sequence[int]
+) -> dict[str, float]:
+    """Return the ceilings of runs of units on one topic."""
+    names = [f"iP@{level:g}" for level in LEVELS] + [f"charR@{budget}" for budget in budgets]
+    found: dict[str, float] = {"units": float(len(units.start))}
+    if not len(units.start):
+        found |= dict.fromkeys(("purity", "best_P", "best_F"), 0.0)
+        return found | {name + end: 0.0 for name in names for end in ("", " bound")}
+    found["purity"] = float(units.relevant.sum() / units.size.sum())
+    found["best_P"] = float((units.relevant / units.size).max())
+    found["best_F"] = best_f(units, total)
+    at_levels = best_precision_at(units, total, np.array(LEVELS))
+    limits = np.array(budgets, dtype=np.int64)
+    within = best_recall_within(units, highlighted, total, inside, limits)
+    reached, bound = (np.concatenate(pair).tolist() for pair in zip(at_levels, within, strict=True))
+    for name, low, high in zip(names, reached, bound, strict=True):
+        found |= {name: low, f"{name} bound": high}
+    return found
 
 
 def best_f(units: RelevantUnits, total: int) -> float:
@@ -450,15 +402,14 @@ def _best_intervals(start: Sequence[int], end: Sequence[int], worth: Sequence[in
     return chosen
 
 
-def best_precision_at(units: RelevantUnits, total: int, levels: Floats) -> ScoreBounds:
-    """Bound the precision at levels of recall or beyond.
+def best_precision_at(units: RelevantUnits, total: int, levels: Floats) -> tuple[Floats, Floats]:
+    """Return precisions reached at levels of recall or beyond, and upper bounds.
 
     The bound lets the last unit be cut at its mean share: with units by share the text needed for
     some relevant characters is then minimal, and precision falls as more are needed.
     """
     ordered = units.sorted_by_share()
-    needed = np.ceil(levels * total - 1e-9)
-    needed = np.maximum(needed, 1)
+    needed = np.maximum(np.ceil(levels * total - 1e-9), 1)
     found, read = _sums(ordered.relevant), _sums(ordered.size)
     shortest = np.interp(needed, found, read)
     bound = np.where(needed <= found[-1], needed / np.maximum(shortest, 1e-300), 0.0)
@@ -467,13 +418,15 @@ def best_precision_at(units: RelevantUnits, total: int, levels: Floats) -> Score
     at = np.searchsorted(found, needed)
     known = np.minimum(at, max(len(found) - 1, 0))
     reached = np.where(at < len(found), found[known] / read[known], 0.0)
-    return ScoreBounds(reached, np.minimum(bound, 1.0))
+    return reached, np.minimum(bound, 1.0)
 
 
 def best_recall_within(
     units: RelevantUnits, highlighted: Coverage, total: int, inside: int, budgets: Ints
-) -> ScoreBounds:
-    """Bound the recall within budgets of characters; the unit that crosses a budget is cut there.
+) -> tuple[Floats, Floats]:
+    """Return recalls reached within budgets of characters, and upper bounds.
+
+    The unit that crosses a budget is cut there.
 
     The bound is the smallest of four: the budget, the relevant text `inside` units, and two more.
     Let g(i, x) be the relevant characters among the first x of unit i. First, each unit may
@@ -498,7 +451,7 @@ def best_recall_within(
     bound = np.minimum.reduce(
         [budgets, envelope, mean_line + surplus, np.full(len(budgets), inside)]
     )
-    return ScoreBounds(reached / total, bound / total)
+    return reached / total, bound / total
 
 
 def _concave_pieces(units: RelevantUnits, highlighted: Coverage) -> tuple[Ints, Ints, float]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from foveal import spans
 from foveal.collection import Collection
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
-from foveal.formats.objects import CODEPOINTS, loads, read_header, tabulate_objects
+from foveal.formats.objects import CODEPOINTS, read_header, tabulate_objects
 from foveal.formats.rows import (
     NAME_RULES,
     RowRule,
@@ -29,35 +26,20 @@ from foveal.spans import Ints
 
 __all__ = ["Segmentation", "read_pages", "read_segmentation"]
 
-_CHUNK: dict[str, Any] = {
-    "topic": pl.String,
-    "doc": pl.String,
-    "start": pl.Int64,
-    "end": pl.Int64,
-    "id": pl.String,
-}
-_MEANT_ALL = "without topic all chunks of a document, with topics a run"
+_PLACE = {"doc": pl.String, "start": pl.Int64, "end": pl.Int64}
 
 
 @dataclass(frozen=True, eq=False)
 class Segmentation:
-    """Units of documents, which may leave out text and may overlap.
-
-    Parameters
-    ----------
-    name : str
-    doc : polars.Series of str
-    start, end : int64 arrays
-        The place of each unit in code points.
-    id : polars.Series of str
-        The unique name of each unit.
-    """
+    """Units of documents, which may leave out text and may overlap."""
 
     name: str
     doc: pl.Series
     start: Ints
     end: Ints
+    """The place of each unit in code points."""
     id: pl.Series
+    """The unique name of each unit."""
 
     @classmethod
     def of(
@@ -68,18 +50,14 @@ class Segmentation:
         >>> Segmentation.of([("D1", 0, 40), ("D1", 40, 90)]).id.to_list()
         ['D1:0-40', 'D1:40-90']
         """
-        rows = list(chunks)
-        for chunk in rows:
-            if not 0 <= chunk[1] < chunk[2]:
-                raise UsageError(
-                    f"chunk [{chunk[1]},{chunk[2]}) of document {chunk[0]!r} is no text; expected "
-                    "0 <= start < end"
-                )
-        doc = pl.Series([row[0] for row in rows], dtype=pl.String)
-        start, end = (np.array([row[k] for row in rows], dtype=np.int64) for k in (1, 2))
-        return _make_segmentation(
-            name, doc, start, end, None if ids is None else pl.Series(list(ids))
-        )
+        frame = pl.DataFrame(list(chunks), schema=_PLACE, orient="row")
+        for doc, start, end in frame.filter(
+            (pl.col("start") < 0) | (pl.col("end") <= pl.col("start"))
+        ).rows():
+            raise UsageError(
+                f"chunk [{start},{end}) of document {doc!r} is no text; expected 0 <= start < end"
+            )
+        return _make_segmentation(name, frame, None if ids is None else pl.Series(list(ids)))
 
     @classmethod
     def windows(
@@ -115,22 +93,16 @@ class Segmentation:
         trees = collection.trees(docs)
         chosen = np.flatnonzero(wanted[trees.path] & (trees.end > trees.start))
         of_doc = np.repeat(np.arange(len(docs)), np.diff(trees.bounds))[chosen]
-        doc = docs.gather(of_doc)
-        ids = doc + collection.xpaths(trees.path[chosen])
-        return _make_segmentation(",".join(tags), doc, trees.start[chosen], trees.end[chosen], ids)
+        start, end = trees.start[chosen], trees.end[chosen]
+        places = pl.DataFrame({"doc": docs.gather(of_doc), "start": start, "end": end})
+        ids = places["doc"] + collection.xpaths(trees.path[chosen])
+        return _make_segmentation(",".join(tags), places, ids)
 
     def __len__(self) -> int:
         return len(self.doc)
 
     def __repr__(self) -> str:
         return f"<Segmentation {self.name!r}: {len(self)} units of {self.doc.n_unique()} documents>"
-
-    @cached_property
-    def overlapping(self) -> bool:
-        """True if any two units share text."""
-        code = self.doc.cast(pl.Categorical).to_physical().to_numpy().astype(np.int64)
-        first = np.unique(code, return_index=True)[1][np.unique(code, return_inverse=True)[1]]
-        return bool(len(spans.conflicts(*spans.side_by_side(self.start, self.end, first))[0]))
 
     def to_frame(self) -> pl.DataFrame:
         """Return the units: columns id, doc, start, end."""
@@ -173,19 +145,16 @@ class Segmentation:
             )
 
 
-def _make_segmentation(
-    name: str, doc: pl.Series, start: Ints, end: Ints, ids: pl.Series | None
-) -> Segmentation:
+def _make_segmentation(name: str, places: pl.DataFrame, ids: pl.Series | None) -> Segmentation:
     """Make a segmentation; refuse none or equal names."""
-    if not len(doc):
+    if not len(places):
         raise UsageError(f"the division {name!r} has no unit")
     if ids is None:
-        places = pl.DataFrame({"doc": doc, "start": start, "end": end})
         ids = places.select(pl.format("{}:{}-{}", "doc", "start", "end")).to_series()
-    twice = ids.filter(ids.is_duplicated())
-    if len(twice):
+    if len(twice := ids.filter(ids.is_duplicated())):
         raise UsageError(f"two units of the division {name!r} are called {twice[0]!r}")
-    return Segmentation(name, doc.rename("doc"), start, end, ids.rename("id"))
+    start, end = (places[column].to_numpy().copy() for column in ("start", "end"))
+    return Segmentation(name, places["doc"], start, end, ids.rename("id"))
 
 
 _UNIT_RULES = (
@@ -194,7 +163,8 @@ _UNIT_RULES = (
     RowRule(
         "segmentation.offsets",
         pl.all_horizontal(pl.col("start", "end").is_null()),
-        f"start and end are missing; expected {_MEANT_ALL}",
+        "start and end are missing; expected without topic all chunks of a document, with topics "
+        "a run",
     ),
     RowRule(
         "segmentation.empty_unit",
@@ -211,11 +181,11 @@ def read_segmentation(path: str | Path) -> Segmentation:
     """
     source = Source.open(str(path))
     header, line = read_header(source, **CODEPOINTS)
-    table = tabulate_objects(source, _CHUNK, line).checked()
+    schema = {"topic": pl.String, **_PLACE, "id": pl.String}
+    table = tabulate_objects(source, schema, line).checked()
     frame = table.frame.with_columns(pl.col("topic").fill_null("-"))
     raise_problems(check_rules(source.path, table.line, frame, _UNIT_RULES))
     units = frame.unique(["doc", "start", "end"], keep="first", maintain_order=True)
-    name = str(header.get("run") or source.stem)
     ids = units["id"]
     if ids.null_count() not in (0, len(ids)):
         raise source.error(
@@ -225,11 +195,29 @@ def read_segmentation(path: str | Path) -> Segmentation:
         raise source.error(
             "segmentation.empty", None, "holds no unit; expected doc, start and end on each line"
         )
-    places = (units["start"].to_numpy().copy(), units["end"].to_numpy().copy())
     try:
-        return _make_segmentation(name, units["doc"], *places, None if ids.null_count() else ids)
+        name = str(header.get("run") or source.stem)
+        return _make_segmentation(name, units, None if ids.null_count() else ids)
     except UsageError as error:
         raise source.error("segmentation.ids", None, str(error)) from None
+
+
+_OFFSETS = pl.col("offsets").list
+_PAGE_RULES = (
+    RowRule(
+        "segmentation.pages",
+        pl.col("doc").is_null()
+        | (_OFFSETS.len().fill_null(0) == 0)
+        | _OFFSETS.eval(pl.element().is_null() | (pl.element() < 0)).list.any()
+        | (_OFFSETS.diff(null_behavior="drop").list.min() <= 0),
+        'expected {{"doc": NAME, "offsets": [0, 1800, ...]}} with rising offsets',
+    ),
+    RowRule(
+        "segmentation.length",
+        pl.col("length").is_null() | (pl.col("length") <= _OFFSETS.last()),
+        "the last page of {doc} has no end; give the length of the document",
+    ),
+)
 
 
 def read_pages(path: str | Path, lengths: Mapping[str, int]) -> Segmentation:
@@ -238,39 +226,18 @@ def read_pages(path: str | Path, lengths: Mapping[str, int]) -> Segmentation:
     The last page ends with the document, whose ``length`` is in the line or in `lengths`.
     """
     source = Source.open(str(path))
-    source.check_utf8()
-    chunks: list[tuple[str, int, int]] = []
-    ids: list[str] = []
-    for number, line in enumerate(source.data.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            value = loads(line)
-        except ValueError as error:
-            raise source.error("json.syntax", number, f"not valid JSON: {error}") from None
-        page = value if isinstance(value, dict) else {}
-        doc, offsets = page.get("doc"), page.get("offsets")
-        if not (
-            isinstance(doc, str)
-            and isinstance(offsets, list)
-            and offsets
-            and all(type(at) is int and at >= 0 for at in offsets)
-            and all(a < b for a, b in pairwise(offsets))
-        ):
-            raise source.error(
-                "segmentation.pages",
-                number,
-                'expected {"doc": NAME, "offsets": [0, 1800, ...]} with rising offsets',
-            )
-        length = page.get("length", lengths.get(doc))
-        if type(length) is not int or length <= offsets[-1]:
-            raise source.error(
-                "segmentation.length",
-                number,
-                f"the last page of {doc!r} has no end; give the length of the document",
-            )
-        chunks += [(doc, a, b) for a, b in zip(offsets, [*offsets[1:], length], strict=True)]
-        ids += [f"{doc}:page{n}" for n in range(1, len(offsets) + 1)]
-    if not chunks:
+    schema = {"doc": pl.String, "offsets": pl.List(pl.Int64), "length": pl.Int64}
+    table = tabulate_objects(source, schema, 0).checked()
+    known = pl.col("doc").replace_strict(lengths, default=None, return_dtype=pl.Int64)
+    frame = table.frame.with_columns(pl.coalesce("length", known))
+    raise_problems(check_rules(source.path, table.line, frame, _PAGE_RULES))
+    if not len(frame):
         raise source.error("segmentation.empty", None, "holds no page")
-    return Segmentation.of(chunks, name=source.stem, ids=ids)
+    pages = frame.select(
+        "doc",
+        pl.col("offsets").alias("start"),
+        pl.concat_list(_OFFSETS.slice(1), "length").alias("end"),
+        pl.int_ranges(1, _OFFSETS.len() + 1).alias("page"),
+    ).explode("start", "end", "page")
+    ids = pages.select(pl.format("{}:page{}", "doc", "page")).to_series()
+    return _make_segmentation(source.stem, pages, ids)

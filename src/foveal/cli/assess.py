@@ -504,7 +504,7 @@ def _assign(
 def _status(campaign: str, form: str | None, output: str | None, collection: str | None) -> None:
     """Show how far everybody is: a row for each topic and assessor."""
     with _opened(campaign, collection) as opened:
-        content = _told(opened, choose_format(form, to_file=output is not None))
+        content = _told(opened, choose_format(form, output))
     emit(content, output)
 
 

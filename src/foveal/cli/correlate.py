@@ -215,7 +215,7 @@ def command(
         if not found.coefficients:
             raise UsageError("--heatmap draws correlations, and one measure alone has none")
         emit(draw(found.graphs(), Path(heatmap).suffix[1:].lower()), heatmap)
-    form = choose_format(form, to_file=output is not None)
+    form = choose_format(form, output)
     warn([*warnings, *(found.notes if form in ("tsv", "csv") else ())])
     emit_result(found, form, output)
 

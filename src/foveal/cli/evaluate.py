@@ -156,7 +156,7 @@ def command(
         from foveal.cli.build_checks import check_summary
 
         target = check_summary(summary, (*runs, *judgements))
-    task = choose_task(tasks)
+    form, task = choose_format(form, output), choose_task(tasks)
     opened, truth = open_inputs(runs, judgements)
     with warnings.catch_warnings(record=True) as caught:  # a cache that cannot be written
         results = score_runs(
@@ -174,7 +174,6 @@ def command(
         from foveal.bridges.gates import at_least
 
         checks = at_least(results, bounds)
-    form = choose_format(form, to_file=output is not None)
     content = render_result(results, form, output, per_topic=per_topic)
     emit(content, output, styled=form == "table")
     if checks or target is not None:
@@ -241,7 +240,7 @@ def _evaluate_configuration(
             progress=advance,
             **given_options(options),
         )
-    form = choose_format(form, to_file=output is not None)
+    form = choose_format(form, output)
     scored = list(zip(jobs, found, strict=True))
     parts = [
         render_result(results, form, output, per_topic=per_topic)

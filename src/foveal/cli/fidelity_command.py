@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
 from foveal.cli.shared import (
     FORMATS,
-    choose_format,
     choose_task,
     emit_result,
     format_option,
@@ -117,7 +117,8 @@ def command(
         )
     warn(trial.notes)
     emit_result(trial, form, output, table=table)
-    if choose_format(form, to_file=output is not None) in ("tsv", "csv") and table != "verdict":
+    as_table = form is None and output is None and sys.stdout.isatty()
+    if form in (None, "tsv", "csv") and not as_table and table != "verdict":
         for sentence in trial.sentences:  # the rows hold numbers only
             say(sentence)
     if not trial.passed:

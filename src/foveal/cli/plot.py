@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,9 +24,6 @@ from foveal.cli.shared import (
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from foveal.measures import Measure
     from foveal.model.graphs import Graph
     from foveal.report.graph_kinds import GraphKind
 
@@ -33,7 +31,7 @@ __all__ = ["command"]
 
 
 def _list(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
-    """Print the graphs with what they show and need."""
+    """Print the graphs, with what each shows and needs."""
     if not value or context.resilient_parsing:
         return
     from foveal.model.tables import Table, format_tables
@@ -138,31 +136,55 @@ def command(
     saved. Of a task (-t) the graph takes the parameters of its measures, and draws one below the
     other where they are several; -m chooses.
     """
-    from foveal.report.drawing import form_of
-    from foveal.report.graph_kinds import find_graph
+    from foveal.report.drawing import draw, form_of
+    from foveal.report.graph_kinds import find_graph, gain_graph, gain_measures, lengths_graph
 
     kind, task, form = find_graph(graph), choose_task(tasks), form_of(output)
-    refuse_unused(context, _unused(kind))
+    refuse_unused(context, _list_unused(kind))
     files = list_files(runs)
+    given = given_options(options)
     if not judgements:
         check_saved(task, options)
-        graphs = _of_saved(kind, files, measures, topic)
+        graphs = _draw_saved(kind, files, measures, topic)
     elif kind.source == "results":
-        wanted = kind.measures(measures, task, ranks=ranks)
-        opened, truth = open_inputs(files, judgements)
-        results = score_runs(opened, truth, _texts(wanted), task, **given_options(options))
+        wanted = [measure.label for measure in kind.measures(measures, task, ranks=ranks)]
+        results = score_runs(*open_inputs(files, judgements), wanted, task, **given)
         warn(results.meta["warnings"])
-        graphs = kind.graphs(results.only(_texts(wanted)), topic)
+        graphs = kind.graphs(results.only(wanted), topic)
     elif kind.source == "gains":
+        from foveal.analysis.gain_curves import gain_curves
+        from foveal.formats import read_judgements
+
         drawn = kind.drawn(measures, task)
-        graphs = _gains(files, judgements, drawn, task, rank, level, topic, ranks, options)
+        opened, truth = open_inputs(files, judgements)
+        truth = read_judgements(truth) if isinstance(truth, list) else truth
+        read_off = [measure for bare in drawn for measure in gain_measures(bare, rank, level)]
+        scores = score_runs(opened, truth, read_off, task, **given)
+        warn(scores.meta["warnings"])
+        given.pop("workers", None)
+        shown: dict[str, Any] = {"rank": rank, "level": level, "topic": topic, "ranks": ranks}
+        graphs = tuple(
+            gain_graph(
+                gain_curves(opened, truth, bare @ rank, task=task, **given), scores, bare, **shown
+            )
+            for bare in drawn
+        )
     else:
-        graphs = _lengths(files, judgements, task, options)
-    _write(graphs, form, title, width, output)
+        from foveal.analysis.gain_curves import result_lengths
+
+        given.pop("workers", None)
+        lengths = result_lengths(*open_inputs(files, judgements), task=task, **given)
+        warn(text for own in lengths for text in own.warnings)
+        graphs = (lengths_graph(lengths),)
+    for note in dict.fromkeys(note for graph in graphs for note in graph.notes):
+        say(note)
+    if title is not None:
+        graphs = tuple(replace(graph, title=title) for graph in graphs)
+    emit(draw(graphs, form, width=width), output)
 
 
-def _unused(kind: GraphKind) -> dict[str, str]:
-    """Options that have nothing to do in a graph, and what they are for."""
+def _list_unused(kind: GraphKind) -> dict[str, str]:
+    """Return the options that have no effect in a graph, and what they are for."""
     found: dict[str, str] = {}
     if kind.source != "gains":
         found |= dict.fromkeys(("rank", "level"), "the graph gain")
@@ -175,14 +197,10 @@ def _unused(kind: GraphKind) -> dict[str, str]:
     return found
 
 
-def _texts(measures: Sequence[Measure]) -> list[str]:
-    return [measure.label for measure in measures]
-
-
-def _of_saved(
+def _draw_saved(
     kind: GraphKind, files: list[str], measures: tuple[str, ...], topic: str | None
 ) -> tuple[Graph, ...]:
-    """The graph of results saved before, of all points or those of some measures."""
+    """Return the graph of results saved before, of all points or those of some measures."""
     from foveal.analysis.score_matrix import select_labels
     from foveal.analysis.tasks import without_curves
     from foveal.model import Results
@@ -196,76 +214,8 @@ def _of_saved(
         return kind.graphs(results.only(select_labels(results.measures, measures) or first))
     if not measures:
         return kind.graphs(results, topic)
-    held = set(results.measures)
-    points = [label for label in _texts(kind.measures(measures)) if label in held]
+    wanted = [measure.label for measure in kind.measures(measures)]
+    points = [label for label in wanted if label in results.measures]
     if not points:
         raise UsageError(f"the results hold no point of {', '.join(measures)}")
     return kind.graphs(results.only(points), topic)
-
-
-def _gains(
-    files: list[str],
-    judgements: tuple[str, ...],
-    drawn: Sequence[Measure],
-    task: str | None,
-    rank: int,
-    level: float,
-    topic: str | None,
-    ranks: int | None,
-    options: dict[str, Any],
-) -> tuple[Graph, ...]:
-    from foveal.analysis.gain_curves import gain_curves
-    from foveal.formats import read_judgements
-    from foveal.report.graph_kinds import gain_graph, gain_measures
-
-    opened, located = open_inputs(files, judgements)
-    truth = read_judgements(located) if isinstance(located, list) else located
-    given = given_options(options)
-    read_off = [measure for bare in drawn for measure in gain_measures(bare, rank, level)]
-    scores = score_runs(opened, truth, read_off, task, **given)
-    warn(scores.meta["warnings"])
-    given.pop("workers", None)
-    return tuple(
-        gain_graph(
-            gain_curves(opened, truth, bare @ rank, task=task, **given),
-            scores,
-            bare,
-            rank=rank,
-            level=level,
-            topic=topic,
-            ranks=ranks,
-        )
-        for bare in drawn
-    )
-
-
-def _lengths(
-    files: list[str],
-    judgements: tuple[str, ...],
-    task: str | None,
-    options: dict[str, Any],
-) -> tuple[Graph, ...]:
-    from foveal.analysis.gain_curves import result_lengths
-    from foveal.report.graph_kinds import lengths_graph
-
-    runs, truth = open_inputs(files, judgements)
-    given = given_options(options)
-    given.pop("workers", None)
-    found = result_lengths(runs, truth, task=task, **given)
-    warn(text for own in found for text in own.warnings)
-    return (lengths_graph(found),)
-
-
-def _write(
-    graphs: tuple[Graph, ...], form: str, title: str | None, width: float, output: str
-) -> None:
-    from dataclasses import replace
-
-    from foveal.report.drawing import PICTURES, picture
-    from foveal.report.gnuplot import gnuplot
-
-    for note in dict.fromkeys(note for graph in graphs for note in graph.notes):
-        say(note)
-    if title is not None:
-        graphs = tuple(replace(graph, title=title) for graph in graphs)
-    emit(picture(graphs, form, width=width) if form in PICTURES else gnuplot(graphs, form), output)

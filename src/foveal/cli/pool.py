@@ -1,4 +1,4 @@
-"""``foveal pool``: choose from runs what is to be assessed."""
+"""``foveal pool``: choose the documents, spans or elements of runs to assess."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STDOUT = "-"
 def _budget(
     _: click.Context, __: click.Parameter, values: tuple[str, ...]
 ) -> int | dict[str, int] | None:
-    """``N`` for every topic, and any number of ``TOPIC=N``, which go before."""
+    """Read ``N`` for every topic, and any number of ``TOPIC=N``, which take precedence."""
     own: dict[str, int] = {}
     for value in values:
         topic, equals, number = value.rpartition("=")
@@ -83,7 +83,7 @@ def _budget(
     "--judgements",
     multiple=True,
     metavar="PATH",
-    help="What is judged already: left out, and used by move-to-front and hedge; repeatable.",
+    help="Existing judgements: left out, and used by move-to-front and hedge; repeatable.",
 )
 @click.option(
     "--assessors",
@@ -93,7 +93,7 @@ def _budget(
 @click.option(
     "--include-judged",
     is_flag=True,
-    help="Pool what is judged too, as if it were judged only now.",
+    help="Pool judged units, too, as if they were judged only now.",
 )
 @click.option(
     "--beta",
@@ -106,13 +106,15 @@ def _budget(
     "-C",
     "--collection",
     metavar="INDEX",
-    help="A collection index: spans of results that are XPaths, elements of those that are not.",
+    help="A collection index, which resolves XPaths to spans and spans to elements.",
 )
 @click.option(
-    "--snap", is_flag=True, help="Take for a result that is no element the smallest around it."
+    "--snap",
+    is_flag=True,
+    help="Replace a result that is not an element with the smallest enclosing element.",
 )
 @click.option(
-    "--no-support", is_flag=True, help="Leave out what the runs returned of each document."
+    "--no-support", is_flag=True, help="Leave out the results that the runs returned of a document."
 )
 @click.option(
     "--stats",
@@ -193,14 +195,14 @@ def command(
     warn(found.warnings)
     content: dict[str | Path, str | bytes] = {output or _STDOUT: pool_lines(found.pool)}
     if stats is not None:
-        form = choose_format(form, to_file=stats != _STDOUT)
+        form = choose_format(form, None if stats == _STDOUT else stats)
         content[stats] = render(found.statistics, form, per_topic=per_topic)
     write_files(content)
     say(found.statistics.summary())
 
 
 def _check_places(output: str | None, stats: str | None, inputs: Sequence[str]) -> None:
-    """Refuse to write two things to one place, or one over what is read."""
+    """Refuse to write two things to one place, or over an input."""
     from foveal.files.atomic import same_file
 
     places = [place for place in (output, stats) if place not in (None, _STDOUT)]
@@ -221,7 +223,7 @@ def _holds(folder: str, file: str) -> bool:
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on a terminal."""
+    """Show a progress bar on a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -33,7 +33,7 @@ _FILES = ("qrels", "gains", "units")
 def _windows(
     _: click.Context, __: click.Parameter, values: tuple[str, ...]
 ) -> tuple[tuple[int, int], ...]:
-    """``400`` or ``400/200``."""
+    """Read ``400`` or ``400/200``."""
     found = []
     for value in values:
         size, slash, step = value.partition("/")
@@ -179,7 +179,7 @@ def _divisions(
 
 
 def _lengths(truth: Judgements, collection: str | None) -> Mapping[str, int]:
-    """Lengths of the judged documents, from the judgements or else the collection."""
+    """Return the lengths of the judged documents, from the judgements or else the collection."""
     from foveal.collection import Collection
 
     truth.check_lengths(ends=False)

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-
 import click
 
 from foveal.analysis.recall_bases import BASES, TIES
-from foveal.cli.options import collection_option, judgements_option
-from foveal.cli.shared import emit, output_option, say, warn
+from foveal.cli.options import collection_option, judgements_option, parse_comma_list
+from foveal.cli.shared import (
+    FORMATS,
+    choose_format,
+    emit_result,
+    exact_csv_option,
+    output_option,
+    warn,
+)
 from foveal.errors import UsageError
 from foveal.recall.forest import QUANTISATIONS
-from foveal.report.trees import BASE_FORMATS
 
 __all__ = ["command"]
-
-
-def _tags(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """``a,b,c``."""
-    if value is None:
-        return ()
-    tags = tuple(filter(None, (tag.strip() for tag in value.split(","))))
-    if not tags:
-        raise click.BadParameter(f"nothing in {value!r}")
-    return tags
 
 
 @click.command(
@@ -69,7 +62,7 @@ def _tags(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
 )
 @click.option(
     "--exclude-tags",
-    callback=_tags,
+    type=parse_comma_list,
     metavar="LIST",
     help="Drop these elements from the judgements, as in collectionlink,outsidelink.",
 )
@@ -77,11 +70,11 @@ def _tags(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     "-f",
     "--format",
     "form",
-    type=click.Choice(list(BASE_FORMATS)),
-    default="text",
-    show_default=True,
-    help="Trees to look at, or all numbers in full for programs.",
+    type=click.Choice(("text", *FORMATS)),
+    help="text, the same as table: trees to look at; data formats hold all numbers in full "
+    "[default: text].",
 )
+@exact_csv_option
 @output_option
 def command(
     judgements: tuple[str, ...],
@@ -92,8 +85,8 @@ def command(
     base: str,
     docs: tuple[str, ...],
     assessors: str,
-    exclude_tags: tuple[str, ...],
-    form: str,
+    exclude_tags: tuple[str, ...] | None,
+    form: str | None,
     output: str | None,
 ) -> None:
     """Draw the recall bases of a topic: what each element is worth, and which are ideal.
@@ -108,35 +101,17 @@ def command(
 
     if judgements.count(STDIN) > 1:
         raise UsageError("standard input can be read only once")
-    given = read_judgements(list(judgements))
-    each = assessors == "each" and topic in given.topics
-    wanted = given.for_topics([topic]).assessors if each else (assessors,)
-    if not wanted:
-        raise UsageError(f"--assessors each: no assessor of topic {topic!r} is named")
-    found = [
-        recall_base(
-            given,
-            topic,
-            collection=collection,
-            quant=quant,
-            base=base,
-            tie=tie,
-            assessors=name,
-            exclude_tags=exclude_tags,
-            docs=docs,
-        )
-        for name in wanted
-    ]
-    warn(dict.fromkeys(warning for one in found for warning in one.warnings))
-    if form == "text":
-        content = BASE_FORMATS["text"](
-            found,
-            named=each,
-            width=shutil.get_terminal_size((100, 24)).columns,
-            styled=sys.stdout.isatty() and output is None,
-        )
-    else:
-        for note in filter(None, (one.note for one in found)):
-            say(note)
-        content = BASE_FORMATS[form](found, named=each)
-    emit(content, output, styled=form == "text")
+    choose_format(form, output)  # refuses a picture
+    found = recall_base(
+        read_judgements(list(judgements)),
+        topic,
+        collection=collection,
+        quant=quant,
+        base=base,
+        tie=tie,
+        assessors=assessors,
+        exclude_tags=exclude_tags or (),
+        docs=docs,
+    )
+    warn(found.meta["warnings"])
+    emit_result(found, "table" if form in (None, "text") else form, output)

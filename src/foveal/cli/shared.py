@@ -405,6 +405,7 @@ def read_saved(paths: Sequence[str]) -> list[Results]:
     return found
 
 
+_PICTURES = (".svg", ".png", ".pdf")
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "markdown", "latex", "html")
 """Formats of scores and result objects."""
 
@@ -473,9 +474,14 @@ def progress_bar(length: int, label: str) -> Iterator[Callable[[], None] | None]
 # -- results -----------------------------------------------------------------------------------
 
 
-def choose_format(form: str | None, *, to_file: bool) -> str:
-    """Return the given format; by default a table on a terminal, else tsv."""
-    return form or ("table" if sys.stdout.isatty() and not to_file else "tsv")
+def choose_format(form: str | None, output: str | None) -> str:
+    """Return the given format; by default a table on a terminal, else tsv, but not in a picture."""
+    if form is None and output is not None and Path(output).suffix.lower() in _PICTURES:
+        raise UsageError(
+            f"{output}: numbers cannot be written as a picture; 'foveal plot' draws graphs, and "
+            "-f with another name of the file writes numbers"
+        )
+    return form or ("table" if sys.stdout.isatty() and output is None else "tsv")
 
 
 def render_result(result: Result | Results, form: str, output: str | None, **shown: Any) -> Any:
@@ -506,7 +512,7 @@ def emit_result(result: Result, form: str | None, output: str | None, **shown: A
             raise UsageError(f"{output}: there is no graph to draw; choose another kind of file")
         emit(draw(graphs, suffix), output)
     else:
-        form = choose_format(form, to_file=output is not None)
+        form = choose_format(form, output)
         content = render_result(result, form, output, **shown)
         if summary and form == "table":
             width = shutil.get_terminal_size((100, 24)).columns

@@ -1,4 +1,4 @@
-"""``foveal verify``: do judged spans still hold their text."""
+"""``foveal verify``: check that judged spans still have their text."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def command(
 
 
 def _check_not_read(path: str, judgements: tuple[str, ...]) -> None:
-    """Refuse to write over what is mended."""
+    """Refuse to write over the judgements that are read."""
     target = Path(os.path.realpath(path))
     for given in judgements:
         place = Path(os.path.realpath(given))
@@ -162,7 +162,7 @@ def _warnings(found: Anchors) -> list[str]:
 
 
 def _deliver(mended: Repair, path: str) -> None:
-    """Write the mended judgements, and say what was done and what was not."""
+    """Write the repaired judgements, and print what was repaired and what was not."""
     from foveal.formats import write_judgements
 
     write_judgements(mended.judgements, path, "jsonl")

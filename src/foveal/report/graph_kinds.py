@@ -45,29 +45,7 @@ _WIDE = 0.3
 
 @dataclass(frozen=True)
 class GraphKind:
-    """A kind of graph: what it shows, the measures it draws, and how results become lines.
-
-    Parameters
-    ----------
-    name, title, description, needs : str
-    x, y : Axis
-    default : tuple of str
-        Measures drawn by default, a graph each.
-    allowed : tuple of str
-        Names of the measures it can draw; empty: any.
-    family : tuple of str
-        Measures of an official task that lend the graph their parameters.
-    varied : str
-        The parameter along the x axis; empty: the cut-off.
-    points : tuple of str
-        Values along the x axis; empty: those of the measure's own curve.
-    ends : bool
-        End the graph where all lines become flat.
-    source : str
-        Input of the graph.
-    special : function, optional
-        Makes the graphs, if they are not curves.
-    """
+    """A kind of graph: what it shows, the measures it draws, and how results become lines."""
 
     name: str
     title: str
@@ -76,15 +54,28 @@ class GraphKind:
     x: Axis
     y: Axis
     default: tuple[str, ...] = ()
-    allowed: tuple[str, ...] = ()
+    """Measures drawn by default, a graph each."""
+    more: tuple[str, ...] = ()
+    """Names of other measures that it can draw."""
     family: tuple[str, ...] = ()
+    """Measures of an official task that lend the graph their parameters."""
     varied: str = ""
+    """The parameter along the x axis; empty: the cut-off."""
     points: tuple[str, ...] = ()
+    """Values along the x axis; empty: those of the measure's own curve."""
     ends: bool = False
+    """End the graph where all lines become flat."""
     source: Source = "results"
+    """Input of the graph."""
     special: Callable[[GraphKind, Results], tuple[Graph, ...]] | None = field(
         default=None, repr=False
     )
+    """Makes the graphs, if they are not curves."""
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """Names of the measures that it can draw."""
+        return (*self.default, *self.more)
 
     def measures(
         self, given: Sequence[str] = (), task: str | None = None, *, ranks: int | None = None
@@ -332,7 +323,6 @@ _BUDGETS = (
 )
 """Up to 1,500 results of several thousand characters."""
 _TOLERANCES = (*(f"{f * 10.0**p:g}" for p in range(-2, 2) for f in (1, 2, 5)), "100")
-_OVERLAP = ("ListOverlap", "SetOverlap", "MeanOverlap", "Redundancy")
 
 _KINDS = (
     GraphKind(
@@ -354,7 +344,6 @@ _KINDS = (
         Axis("gain-recall", "share of the ideal gain", 0.0, 1.0),
         Axis("effort-precision", "share", 0.0),
         default=("ep",),
-        allowed=("ep",),
         family=("ep", "MAep", "iMAep"),
     ),
     GraphKind(
@@ -365,7 +354,6 @@ _KINDS = (
         Axis("rank", "results", 0.0),
         Axis("nxCG", "share of the ideal gain", 0.0),
         default=("nxCG",),
-        allowed=("nxCG",),
         family=("nxCG", "MAnxCG"),
         points=_RANKS,
         ends=True,
@@ -378,7 +366,6 @@ _KINDS = (
         Axis("recall", "share of all relevance", 0.0, 1.0),
         Axis("precision", "share", 0.0),
         default=("inex_eval",),
-        allowed=("inex_eval",),
         family=("inex_eval",),
     ),
     GraphKind(
@@ -389,7 +376,6 @@ _KINDS = (
         Axis("recall", "share of relevant characters", 0.0, 1.0),
         Axis("interpolated precision", "share of characters", 0.0),
         default=("iP",),
-        allowed=("iP",),
         family=("iP", "AiP"),
     ),
     GraphKind(
@@ -400,7 +386,6 @@ _KINDS = (
         Axis("generalised recall", "share of relevant documents", 0.0, 1.0),
         Axis("interpolated gP", "mean score", 0.0),
         default=("igP",),
-        allowed=("igP",),
         family=("igP", "gP", "AgP"),
     ),
     GraphKind(
@@ -411,7 +396,6 @@ _KINDS = (
         Axis("recall", "share of targets", 0.0, 1.0),
         Axis("expected precision", "share", 0.0),
         default=("EPRUM",),
-        allowed=("EPRUM",),
         family=("EPRUM",),
     ),
     GraphKind(
@@ -422,7 +406,6 @@ _KINDS = (
         Axis("tolerance A", "mean document lengths", 0.01, 100.0, log=True),
         Axis("BEPD", "mean nearness", 0.0),
         default=("BEPD",),
-        allowed=("BEPD",),
         family=("BEPD",),
         varied="A",
         points=_TOLERANCES,
@@ -435,7 +418,6 @@ _KINDS = (
         Axis("characters read", "per topic", log=True),
         Axis("share", "", 0.0),
         default=("charR", "charP"),
-        allowed=("charR", "charP"),
         varied="budget",
         points=_BUDGETS,
         ends=True,
@@ -448,7 +430,7 @@ _KINDS = (
         Axis("characters read", "per topic", 0.0),
         Axis("share", "", 0.0),
         default=("charR",),
-        allowed=("charR", "charP", "charF", "iP"),
+        more=("charP", "charF", "iP"),
         varied="budget",
         points=_BUDGETS,
         ends=True,
@@ -488,7 +470,7 @@ _KINDS = (
         Axis("rank", "results", 0.0),
         Axis("overlap", "share", 0.0),
         default=("ListOverlap",),
-        allowed=_OVERLAP,
+        more=("SetOverlap", "MeanOverlap", "Redundancy"),
         points=_FEWER_RANKS,
         ends=True,
     ),
@@ -553,6 +535,12 @@ def gain_graph(
     nxcg, ep = gain_measures(bare, rank, level)
     last = max(max(map(len, pair)) for pair in curves) - 1
     last = max(min(last, ranks or last), rank)
+    places = np.arange(last + 1)
+
+    def make_line(name: str, curve: Floats, series: int | None) -> Line:  # flat after its end
+        shown = curve[np.minimum(places, len(curve) - 1)]
+        return Line(name, places.astype(np.float64), shown, "line", series)
+
     lines: list[Line] = []
     for i, (own, pair) in enumerate(zip(gains, curves, strict=True)):
         values = [
@@ -560,13 +548,13 @@ def gain_graph(
             for m in (nxcg, ep)
         ]
         said = f"{own.run}: nxCG@{rank} {values[0]:.4f}, ep@{level:g} {values[1]:.4f}"
-        lines.append(_cumulated_line(said, pair.xCG, last, i))
+        lines.append(make_line(said, pair.xCG, i))
     ideals: dict[bytes, list[int]] = {}
     for i, pair in enumerate(curves):
         ideals.setdefault(pair.xCI.tobytes(), []).append(i)
-    for places in ideals.values():
-        of = "" if len(ideals) == 1 else " of " + ", ".join(gains[i].run for i in places)
-        lines.append(_cumulated_line(f"ideal{of}", curves[places[0]].xCI, last, None))
+    for sharing in ideals.values():
+        of = "" if len(ideals) == 1 else " of " + ", ".join(gains[i].run for i in sharing)
+        lines.append(make_line(f"ideal{of}", curves[sharing[0]].xCI, None))
     lines += _mark_scores(curves, rank, level, last)
     title = f"Cumulated gain: {bare}, " + (f"topic {topic}" if topic else "mean over topics")
     notes = ["ep is read on straight lines between ranks: ep(between=curve)."]
@@ -579,14 +567,6 @@ def gain_graph(
         Axis("cumulated gain", "sum of gains", 0.0),
         tuple(lines),
         tuple(notes),
-    )
-
-
-def _cumulated_line(name: str, curve: Floats, last: int, series: int | None) -> Line:
-    """Return a cumulated curve up to a rank, flat after its end."""
-    places = np.arange(last + 1)
-    return Line(
-        name, places.astype(np.float64), curve[np.minimum(places, len(curve) - 1)], "line", series
     )
 
 

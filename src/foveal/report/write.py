@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Collection, Mapping
+from inspect import signature
 from typing import Any
 
 from foveal.analysis.score_tables import tabulate_scores
@@ -36,8 +38,8 @@ def render(
     bold : bool
         Print the best values in bold, for terminals.
     **shown
-        Choice of what to show, passed to `tables` or `rows` of the result: ``per_topic``, or
-        ``show``, the names of tables, which data formats ignore.
+        Choice of what to show, passed to `tables` or `rows` of the result as far as they take it:
+        ``per_topic``, or ``show``, the names of tables.
 
     Examples
     --------
@@ -51,21 +53,23 @@ def render(
     if form not in FORMATS:
         raise UsageError(f"unknown format {form!r}; expected {' or '.join(FORMATS)}")
     if isinstance(result, Results):
+        _check_choices(shown, {"per_topic"})
         if form not in TABLE_FORMATS:
             return DATA_FORMATS[form](result, **({"per_topic": False} | shown))
         table = tabulate_scores(result, titled=form != "table", **shown)
         if width is not None and table.width > width:
             table = min(table, table.transpose(), key=lambda table: table.width)
         return format_tables([table], form, bold=bold)
+    of_tables, of_rows = (set(signature(part).parameters) for part in (result.tables, result.rows))
+    _check_choices(shown, of_tables | of_rows)
     if form in TABLE_FORMATS:
-        tables = list(result.tables(**shown))
+        tables = list(result.tables(**{n: v for n, v in shown.items() if n in of_tables}))
         if width is not None:
             tables = [table if table.width <= width else table.number_columns() for table in tables]
         return format_tables(tables, form, bold=bold)
     if form == "json":
         return result.to_json()
-    shown.pop("show", None)  # data formats hold all tables
-    rows = list(result.rows(**shown))
+    rows = list(result.rows(**{n: v for n, v in shown.items() if n in of_rows}))
     if form in ("tsv", "csv"):
         return separated(list(rows[0]) if rows else [], (list(r.values()) for r in rows), form)
     if form == "jsonl":
@@ -75,3 +79,10 @@ def render(
     buffer = io.BytesIO()
     pl.DataFrame(rows, infer_schema_length=None).write_parquet(buffer)
     return buffer.getvalue()
+
+
+def _check_choices(shown: Mapping[str, Any], known: Collection[str]) -> None:
+    """Refuse a choice that the result does not offer."""
+    if unknown := [name for name in shown if name not in known]:
+        expected = " or ".join(sorted(known)) or "none"
+        raise UsageError(f"the result has no choice {unknown[0]!r}; expected {expected}")

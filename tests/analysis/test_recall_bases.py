@@ -19,9 +19,7 @@ from foveal.analysis.recall_bases import BASES, TIES, RecallBase, recall_base
 from foveal.collection import build_index
 from foveal.errors import UsageError
 from foveal.measures import toy
-from foveal.report.trees import text
-
-WIDTHS = (1, 60, 200)
+from foveal.report.write import render
 
 
 def built(campaign: trees.Campaign, folder: Path, *, indexed: bool, **options: str) -> RecallBase:
@@ -42,18 +40,16 @@ def steps(xpath: str) -> list[tuple[str, int]]:
     return [(tag, int(number)) for tag, number in re.findall(r"/([^/\[]+)\[(\d+)\]", xpath)]
 
 
-def drawn_paths(shown: str) -> list[tuple[str, str]]:
+def drawn_paths(base: RecallBase) -> list[tuple[str, str]]:
     """Document and XPath of every element, read off the drawing."""
     found, doc, above = [], "", [""]
-    wide = max(map(len, re.findall(r"^[├└]─* *", shown, re.MULTILINE)), default=3)
-    for line in shown.splitlines():
-        head = re.match(r"(\w+): \d+ of \d+ ", line)
-        element = re.match(r"([│├└─ ]*)([^ │├└─]+\[\d+\]) ", line)
-        if head:
-            doc = head[1]
-        elif element:
-            depth = len(element[1]) // wide + 1
-            above[depth:] = [f"{above[depth - 1]}/{element[2]}"]
+    for row in base.tables()[0].rows:
+        branches, label = re.fullmatch(r"((?:[│├└ ][─ ] )*)(.*)", row[0]).groups()
+        if not any(row[1:]) and not label.startswith("..."):
+            doc = label
+        elif any(row[1:]):
+            depth = len(branches) // 3 + 1
+            above[depth:] = [f"{above[depth - 1]}/{label}"]
             found.append((doc, above[depth]))
     return found
 
@@ -101,34 +97,22 @@ def test_tables_and_trees_hold_what_the_definitions_say(
         sizes = [len(naive.paths(campaign.documents[doc].tree)) for doc in counts["doc"]]
         assert counts["elements"].to_list() == sizes
 
-    for width in WIDTHS if rows else ():
-        shown = text([found], width=width)
-        assert drawn_paths(shown) == keys
-        assert shown.count(" without relevance") == (found.hidden > 0).sum()
-        assert re.sub(r"\033\[\d*m", "", text([found], width=width, styled=True)) == shown
+    if rows:
+        assert drawn_paths(found) == keys
+        shown = str(render(found, "table"))
+        assert shown.count("─ ... ") == (found.hidden > 0).sum()
+        assert re.sub(r"\033\[\d*m", "", str(render(found, "table", bold=True))) == shown
 
 
 def test_branches_close_below_the_last_line() -> None:
     """A vertical line stands only where something follows on its level."""
-    shown = text([recall_base(toy.judgements(), "toy")], width=200).splitlines()
+    shown = [row[0] for row in recall_base(toy.judgements(), "toy").tables()[0].rows]
     for above, below in pairwise(shown):
         for column, sign in enumerate(above):
             if sign in "├│":
-                assert below[column] in "├│└"
+                assert below[column : column + 1] in tuple("├│└")
             elif sign == "└":
                 assert below[column : column + 1] not in tuple("├│└")
-
-
-def test_trees_grow_narrow_before_they_grow_too_wide() -> None:
-    base = recall_base(toy.judgements(), "toy")
-    widths = [48, 47, 45]
-    drawings = [text([base], width=width) for width in widths]
-    for branch, drawing in zip(("├─ ", "├ ", "├"), drawings, strict=True):
-        assert f"\n{branch}s[1] " in drawing
-    for width, drawing in zip(widths, drawings, strict=True):
-        rows = [line for line in drawing.splitlines() if re.search(r"[ps]\[\d\] .*\d\.\d{4}", line)]
-        assert len(rows) == 7
-        assert max(map(len, rows)) <= width
 
 
 def test_deep_trees_are_drawn_to_the_end() -> None:
@@ -138,7 +122,7 @@ def test_deep_trees_are_drawn_to_the_end() -> None:
     )
     base = recall_base(replace(toy.judgements(), elements=element), "toy", docs=["D1"])
     assert base.elements["depth"].to_list() == list(range(1, 252))
-    assert drawn_paths(text([base], width=80))[-1] == ("D1", deep)
+    assert drawn_paths(base)[-1] == ("D1", deep)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +131,7 @@ def test_deep_trees_are_drawn_to_the_end() -> None:
         ({"quant": "sogg"}, "no quantisation 'sogg'; did you mean sog"),
         ({"tie": "first"}, "tie 'first' is not one of ascendant, deeper"),
         ({"base": "best"}, "base 'best' is not one of ideal, maxsum"),
-        ({"assessors": "each"}, "a recall base is of one assessor, or of all together"),
+        ({"assessors": "each"}, "no assessor of topic 'toy' is named"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, str], message: str) -> None:
