@@ -36,8 +36,8 @@ from foveal.files.source import is_stream, limit_bytes, list_files, read_codec
 from foveal.formats import Parsed
 from foveal.formats.by_topic import Spool, TopicFile, split_file
 from foveal.formats.jsonl import taken_whole
+from foveal.formats.lines import ignored_text
 from foveal.formats.ranking import unscored
-from foveal.formats.trec import ignored_text
 from foveal.lookup import KeyTable
 from foveal.measures.alignment import Gold
 from foveal.model.judgements import Judgements, share_documents

@@ -89,13 +89,13 @@ def lazy_losses(function: str, **settings: str) -> Callable[[Any], list[str]]:
 # The modules of each kind of file, in the order in which a file is compared with their formats.
 # Their sniffs need not exclude each other: the first that fits is taken.
 MODULES: dict[str, tuple[str, ...]] = {
-    "run": ("fol", "trec", "jsonl", "parquet", "inex_runs", "trec_genomics"),
-    "judgements": ("fol", "trec", "jsonl", "inex_assessments", "trec_genomics"),
+    "run": ("lines", "jsonl", "parquet", "inex_runs", "trec_genomics"),
+    "judgements": ("lines", "jsonl", "inex_assessments", "trec_genomics"),
     "topics": ("topic_files",),
     "pool": ("pool_files",),
     "results": ("result_files",),
 }
-_LINE_MODULES = ("fol", "trec", "trec_genomics")  # files that never begin as XML or JSON do
+_LINE_MODULES = ("lines", "trec_genomics")  # files that never begin as XML or JSON do
 GROUP = "foveal.formats"  # the entry points by which other packages add formats
 MAGIC = (b"PAR1", b"ARROW1")  # how Parquet and Arrow files begin
 # Names of the formats in headers of JSON Lines.

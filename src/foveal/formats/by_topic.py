@@ -22,7 +22,7 @@ import polars as pl
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source, read_chunks, read_head
 from foveal.formats.base import Format, Kind, Parsed, detect_format
-from foveal.formats.fol import GROUPED
+from foveal.formats.lines import GROUPED
 from foveal.formats.objects import header_of, parse_objects
 from foveal.formats.rows import drop_undecodable
 from foveal.spans import Ints

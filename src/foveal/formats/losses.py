@@ -8,8 +8,8 @@ from dataclasses import asdict
 import numpy as np
 
 from foveal.formats.inex_assessments import WITHOUT_GRADES
+from foveal.formats.lines import one_word
 from foveal.formats.objects import UNKNOWN_FIELD
-from foveal.formats.rows import one_word
 from foveal.model import Judgements, Run, Topics
 
 _TREC_TOPIC = ("id", "title", "description", "narrative", "keywords")
