@@ -359,7 +359,9 @@ def write_document_run(run: Run) -> str:
 # -- judgements of passages ------------------------------------------------------------------------
 
 _COLUMNS = ("topic", "Q0", "doc", "relchars", "doclen", "bep", "passages")
-_IS_PASSAGE = pl.element().str.contains("^[0-9]{1,12}:[0-9]{1,12}$")
+_OFFSET_AND_LENGTH = "[0-9]{1,12}:[0-9]{1,12}"
+# The first passage that is wrong, or the last.
+_SUSPECT = pl.col("passages").str.extract(f"^(?:{_OFFSET_AND_LENGTH} )*([^ ]+)")
 _LINE_RULES = (
     RULES["topic"],
     RowRule(
@@ -384,8 +386,8 @@ _LINE_RULES = (
     ),
     RowRule(
         "judgements.passage",
-        pl.col("wrong").is_not_null(),
-        "passage {wrong} is not of the form offset:length",
+        ~pl.col("suspect").str.contains(f"^{_OFFSET_AND_LENGTH}$"),
+        "passage {suspect} is not of the form offset:length",
     ),
 )
 _FITS = pl.col("relchars") <= pl.col("doclen"), pl.col("reach") <= pl.col("doclen")
@@ -420,14 +422,14 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     if not source.data.isascii():
         source, problems = drop_undecodable(source)
     table = split_fields(source, _COLUMNS, problems)
-    passages = pl.col("passages").str.split(" ")
-    wrong = passages.list.eval(pl.element().filter(~_IS_PASSAGE)).list.first()
-    table = table._replace(frame=table.frame.with_columns(wrong=wrong))
+    table = table._replace(frame=table.frame.with_columns(suspect=_SUSPECT))
     bad = check_rules(source.path, table.line, table.frame, _LINE_RULES)
     frame, line, problems = table.without(bad) if bad else table
     number = frame.select(pl.col("relchars", "doclen", "bep").cast(pl.Int64))
     relchars, doclen, bep = (column.fill_null(UNKNOWN).to_numpy() for column in number)
-    pairs = frame.select(passages, row=pl.int_range(pl.len(), dtype=pl.Int64))
+    pairs = frame.select(
+        pl.col("passages").str.split(" "), row=pl.int_range(pl.len(), dtype=pl.Int64)
+    )
     pairs = pairs.drop_nulls("passages").explode("passages")
     spans = pairs["passages"].str.splitn(":", 2).struct.unnest().select(pl.all().cast(pl.Int64))
     row, (start, length) = pairs["row"].to_numpy(), (column.to_numpy() for column in spans)

@@ -21,14 +21,11 @@ from foveal.formats.rows import (
     Defects,
     RowRule,
     RowTable,
-    check_rules,
     list_offset_rules,
-    raise_problems,
 )
 from foveal.formats.xpaths import canonical_paths, is_root
 from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Run
-from foveal.spans import Ints
 
 # The fields of a result in JSON Lines and columnar files.
 RESULT_COLUMNS: dict[str, Any] = {
@@ -62,61 +59,42 @@ def parse_results(
 
     A result is given by offsets, an entry point or a path; else it is the whole document.
     """
-    rules = [*_RULES, *list_offset_rules(inclusive=inclusive)]
-    table = table.without(check_rules(source.path, table.line, table.frame, rules))
-    rules = _list_order_rules(table.frame, source)
-    table = table.without(check_rules(source.path, table.line, table.frame, rules))
-    frame, problems = table.frame, [*table.problems]
+    table = table.check(source.path, [*_RULES, *list_offset_rules(inclusive=inclusive)])
+    given = [c for c in ("rank", "score") if c in source.given or table.frame[c].count()]
+    for order in given[:1]:  # all results must have what orders them
+        message = f"{order} is missing here, but other results have one"
+        rule = RowRule(f"run.{order}_missing", pl.col(order).is_null(), message)
+        table = table.check(source.path, [rule])
+    frame, line, problems = table
     if problems and not len(frame):
-        return Parsed(None, problems)
+        return Parsed(None, [*problems])
     no_path = frame["xpath"].is_null() | pl.Series(is_root(frame["xpath"]))
     frame = frame.with_columns(
         canonical_paths(frame["xpath"]),
+        pl.Series("line", line),
         start=pl.coalesce("start", "bep", pl.when(no_path).then(0).otherwise(UNKNOWN)),
         end=pl.coalesce(pl.col("end") + int(inclusive), "bep", UNKNOWN),
     )
-    defects = Defects(source, table.line)
     try:
         frame = frame.with_columns(
-            to_codepoints(frame[column], frame["doc"], unit, texts, defects)
+            to_codepoints(frame[column], frame["doc"], unit, texts, Defects(source, line))
             for column in ("start", "end")
         )
     except InputError as error:
         return Parsed(None, [*problems, *error.problems])
-    return Parsed(ranked(frame, table.line, defects, name=name, task=task), problems)
-
-
-def _list_order_rules(frame: pl.DataFrame, source: Source) -> list[RowRule]:
-    """Return the rule that all results have the rank or score by which they are ordered."""
-    for name in ("rank", "score"):
-        if frame[name].count() or name in source.given:
-            message = f"{name} is missing here, but other results have one"
-            return [RowRule(f"run.{name}_missing", pl.col(name).is_null(), message)]
-    return []
-
-
-def ranked(
-    frame: pl.DataFrame, line: Ints, defects: Defects, *, name: str, task: str | None = None
-) -> Run:
-    """Return a run from rows with optional ``rank`` and ``score``, put in order within topics."""
-    source, notes = defects.source, tuple[str, ...]()
-    raise_problems(check_rules(source.path, line, frame, _list_order_rules(frame, source)))
-    optional = [
-        column
-        for column in ("rank", "score", "xpath", "tokens")
-        if column in frame.columns and (column in source.given or frame[column].count())
-    ]
-    frame = frame.with_columns(pl.Series("line", line))
-    if "rank" in optional or "score" in optional:
-        key = frame["rank"] if "rank" in optional else -frame["score"]
-        topic = number_rows(frame["topic"]).number
-        frame = frame[np.lexsort((key.to_numpy(), topic))]
+    if given:
+        key = frame["rank"] if "rank" in given else -frame["score"]
+        frame = frame[np.lexsort((key.to_numpy(), number_rows(frame["topic"]).number))]
+    optional = ["rank", "score", "xpath", "tokens"]
+    optional = [c for c in optional if c in source.given or frame[c].count()]
+    notes = tuple[str, ...]()
     if "score" in optional and frame["score"].null_count():
         optional.remove("score")
         lines = frame.filter(pl.col("score").is_null())["line"]
         notes = (Tally(unscored, len(lines), [lines.min()]),)
     columns = frame.select("topic", "doc", "start", "end", "line", *optional)
-    return Run.from_frame(columns, name=name, source=source.provenance, task=task, notes=notes)
+    run = Run.from_frame(columns, name=name, source=source.provenance, task=task, notes=notes)
+    return Parsed(run, [*problems])
 
 
 def unscored(number: int, first: Sequence[int]) -> str:
