@@ -13,8 +13,8 @@ import polars as pl
 from foveal.adapters.object_rows import COLUMNS, FRAMEWORKS, DocOf, frame_of, is_row, read_rows
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.files.source import Source
+from foveal.formats.columns import parse_results
 from foveal.formats.locate import PlacedSpan, TextLocator, TextSpan, UnplacedSpanError
-from foveal.formats.ranking import parse_results
 from foveal.formats.rows import (
     NAME_RULES,
     RULES,

@@ -218,7 +218,7 @@ def run_of(run: Any, name: str = "run") -> Run:
     ['D2', 'D1']
     """
     frame = _frame(run, "score", ("start", "end")).with_row_index("line", offset=1)
-    frame = rank_results(frame.sort("start", "end"), "doc_id")
+    frame = rank_results(frame.sort("start", "end"), doc="doc_id")
     part = (pl.col("start").is_null() != pl.col("end").is_null()).any()
     if frame.select(part).item():
         raise UsageError("a result has a start without an end, or an end without a start")

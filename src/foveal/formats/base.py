@@ -89,7 +89,7 @@ def lazy_losses(function: str, **settings: str) -> Callable[[Any], list[str]]:
 # The modules of each kind of file, in the order in which a file is compared with their formats.
 # Their sniffs need not exclude each other: the first that fits is taken.
 MODULES: dict[str, tuple[str, ...]] = {
-    "run": ("lines", "jsonl", "parquet", "inex_runs", "trec_genomics"),
+    "run": ("lines", "jsonl", "columns", "inex_runs", "trec_genomics"),
     "judgements": ("lines", "jsonl", "inex_assessments", "trec_genomics"),
     "topics": ("topic_files",),
     "pool": ("pool_files",),

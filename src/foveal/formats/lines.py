@@ -23,7 +23,7 @@ from foveal.formats.rows import (
     check_rules,
     drop_undecodable,
 )
-from foveal.lookup import gather, number_rows
+from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints, conflicts, lay_out
 
@@ -156,6 +156,14 @@ def split_fields(
         frame = frame.with_columns(pl.all().str.strip_chars())
     frame = frame.with_columns(fields=lines.str.count_matches(blank, literal=True) + 1)
     return RowTable(frame, source.numbered(line), problems)
+
+
+def text_number_rule(name: str, what: str = "", *, least: int = 0) -> RowRule:
+    """Return the rule that a field, if it is there, is a whole number from `least` on."""
+    number = pl.col(name).cast(pl.Int64, strict=False)
+    bad = pl.col(name).is_not_null() & ~number.is_between(least, MAX_OFFSET).fill_null(value=False)
+    expected = f"a whole number from {least} to {MAX_OFFSET}"
+    return RowRule("line.number", bad, f"{what or name} {{{name}}} is not {expected}")
 
 
 def _drop_bad(judgements: Judgements, problems: Sequence[Problem]) -> Parsed:
@@ -297,21 +305,22 @@ def parse_document_run(source: Source) -> Parsed:
                 lines[at] = b" ".join(fields[:6])
                 cut.append(at + 1)
         table = tabulate(replace(source, data=b"\n".join(lines)), _RUN_COLUMNS, keep, _DOCUMENTS)
-    doc, score, line = table.frame["doc"].rechunk(), table.frame["score"].to_numpy(), table.line
-    first_rows, number = number_rows(table.frame["topic"])
-    order = _rank_documents(number, score, doc)
-    if order is not None:
-        doc, score, line = doc.gather(order), score[order], line[order]
+    topic, score = number_rows(table.frame["topic"]).number, table.frame["score"].to_numpy()
+    frame = table.frame.with_columns(line=pl.Series(table.line))
+    with np.errstate(over="ignore"):
+        single = score.astype(np.float32)
+    falls = (single[1:] < single[:-1]) & (topic[1:] == topic[:-1])
+    if not (falls | (topic[1:] > topic[:-1])).all():
+        frame = rank_results(frame.with_columns(place=pl.Series(topic)), "place", doc="doc")
     first_cut = source.numbered(np.array(cut[:1], dtype=np.int64)).tolist()
-    run = Run(
-        name=head_fields(source)[5].decode(errors="replace") if len(doc) else source.stem,
-        topics=tuple(gather(table.frame["topic"], first_rows).to_list()),
-        bounds=np.concatenate([[0], np.cumsum(np.bincount(number))]),
-        doc=doc,
-        start=np.zeros(len(doc), dtype=np.int64),
-        end=np.full(len(doc), UNKNOWN, dtype=np.int64),
-        line=line,
-        score=score,
+    run = Run.from_columns(
+        topic=frame["topic"],
+        doc=frame["doc"],
+        start=np.zeros(len(frame), dtype=np.int64),
+        end=np.full(len(frame), UNKNOWN, dtype=np.int64),
+        line=frame["line"],
+        score=frame["score"],
+        name=head_fields(source)[5].decode(errors="replace") if len(frame) else source.stem,
         source=source.provenance,
         notes=(Tally(ignored_text, len(cut), first_cut),) if cut else (),
     )
@@ -324,27 +333,15 @@ def ignored_text(number: int, first: Sequence[int]) -> str:
     return f"text after the sixth field is ignored: {lines}, the first on line {min(first)}"
 
 
-def _rank_documents(topic: Ints, score: npt.NDArray[np.float64], doc: pl.Series) -> Ints | None:
-    """Return the rows by topic, score and document, the latter two descending; None: they are.
-
-    trec_eval keeps scores in single precision: scores that differ only beyond it are equal.
-    """
-    with np.errstate(over="ignore"):
-        single = score.astype(np.float32)
-    falls = (single[1:] < single[:-1]) & (topic[1:] == topic[:-1])
-    if (falls | (topic[1:] > topic[:-1])).all():
-        return None
-    by = pl.DataFrame({"topic": topic, "score": single, "doc": doc})
-    order = pl.arg_sort_by(by.columns, descending=[False, True, True], maintain_order=True)
-    return by.select(order).to_series().to_numpy()
-
-
-def rank_results(frame: pl.DataFrame, doc: str) -> pl.DataFrame:
+def rank_results(frame: pl.DataFrame, *groups: str, doc: str) -> pl.DataFrame:
     """Return the rows in the order of trec_eval: by ``score``, then by document, both descending.
 
-    trec_eval keeps scores in single precision: scores that differ only beyond it are equal.
+    trec_eval keeps scores in single precision: scores that differ only beyond it are equal. Rows
+    are ordered within `groups`.
     """
-    return frame.sort(pl.col("score").cast(pl.Float32), doc, descending=True, maintain_order=True)
+    by: list[str | pl.Expr] = [*groups, pl.col("score").cast(pl.Float32), doc]
+    descending = [False] * len(groups) + [True, True]
+    return frame.sort(by, descending=descending, maintain_order=True)
 
 
 def write_document_run(run: Run) -> str:
@@ -369,21 +366,9 @@ _LINE_RULES = (
         pl.col("doclen").is_null(),
         "{fields} fields found, expected 5 or more: topic Q0 doc relchars doclen [bep off:len ...]",
     ),
-    *(
-        RowRule(
-            "line.number",
-            ~pl.col(name)
-            .cast(pl.Int64, strict=False)
-            .is_between(least, MAX_OFFSET)
-            .fill_null(pl.any_horizontal(pl.col(name, "doclen").is_null())),
-            f"{what} {{{name}}} is not a whole number from {least} to {MAX_OFFSET}",
-        )
-        for name, what, least in (
-            ("relchars", "relevant characters", 0),
-            ("doclen", "document length", 0),
-            ("bep", "best entry point", UNKNOWN),
-        )
-    ),
+    text_number_rule("relchars", "relevant characters"),
+    text_number_rule("doclen", "document length"),
+    text_number_rule("bep", "best entry point", least=UNKNOWN),
     RowRule(
         "judgements.passage",
         ~pl.col("suspect").str.contains(f"^{_OFFSET_AND_LENGTH}$"),
@@ -555,41 +540,29 @@ def has_trailing_text(fields: Sequence[bytes]) -> bool:
     return not any(map(_PLACE.search, fields[6:8] if len(fields) <= 8 else fields[6:7]))
 
 
-def _is_genomics(source: Source) -> bool:
-    """Return True for a line of TREC Genomics, which may have as many fields as others."""
-    from foveal.formats.trec_genomics import is_gold, is_run_line
-
-    return is_run_line(head_fields(source)) or is_gold(source)
-
-
-def _is_run(source: Source) -> bool:
-    """Return True for eight fields, unless the last two are a passage or text."""
+def _recognise(source: Source, kind: str) -> str:
+    """Return the name of the format of a run or of judgements, by the fields of the first line."""
     fields = head_fields(source)
-    if len(fields) != 8 or _PASSAGE.match(fields[7]):
-        return False
-    return fields[6].isdigit() or not has_trailing_text(fields)
+    n = len(fields)
+    ends_in_passage = n > 4 and _PASSAGE.match(fields[-1]) is not None
+    has_text = n > 6 and not fields[6].isdigit() and has_trailing_text(fields)
+    if kind == "run" and n == 7 and fields[6].startswith(b"/"):
+        return "elements"
+    if kind == "run" and n == 8 and not ends_in_passage and not has_text:
+        return "fol"
+    name = ""
+    if kind == "run" and (n == 6 or has_text):
+        name = "trec"
+    elif kind == "judgements" and (n == 5 or (n > 6 and ends_in_passage)):
+        name = "fol"
+    elif kind == "judgements" and n == 4:
+        name = "trec"
+    if name and fields[1] != b"Q0" and (n > 5 or b"\t" in source.head[1]):
+        from foveal.formats.trec_genomics import is_gold, is_run_line
 
-
-def _is_document_run(source: Source) -> bool:
-    """Return True for six fields, and for more if text follows them."""
-    fields = head_fields(source)
-    if len(fields) != 6 and not has_trailing_text(fields):
-        return False
-    return fields[1] == b"Q0" or not _is_genomics(source)
-
-
-def _is_judgements(source: Source) -> bool:
-    """Return True for five fields, or for more that end in a passage."""
-    fields = head_fields(source)
-    if len(fields) != 5 and (len(fields) < 7 or not _PASSAGE.match(fields[-1])):
-        return False
-    return fields[1] == b"Q0" or not _is_genomics(source)
-
-
-def _is_grades(source: Source) -> bool:
-    """Return True for four fields."""
-    has_four = len(head_fields(source)) == 4
-    return has_four and (b"\t" not in source.head[1] or not _is_genomics(source))
+        # Lines of TREC Genomics may have as many fields.
+        return "" if is_run_line(fields) or is_gold(source) else name
+    return name
 
 
 FORMATS = (
@@ -605,7 +578,7 @@ number. `Q0` is ignored. `start` and `length` count characters of the document's
 the run is that of the first line. If the lines of a topic are not together they are grouped in
 their order, with a warning.""",
         "1 Q0 reaction-ferries 1 10.7209 paragraphs 59 242\n1 Q0 fords 2 9.5 paragraphs 0 180\n",
-        _is_run,
+        lambda source: _recognise(source, "run") == "fol",
         parse_run,
         write_run,
         lazy_losses("run_losses", keeps="results offsets"),
@@ -622,7 +595,7 @@ document. Resolving any other path needs a collection index; without one, measur
 place can be computed, and the others say so. `[1]` may be left out: in all formats,
 `/article/sec` and `/article[1]/sec[1]` are the same result.""",
         "289 Q0 9996 1 0.9999 ours /article[1]/body[1]/section[2]/p[1]\n",
-        lambda source: len(f := head_fields(source)) == 7 and f[6].startswith(b"/"),
+        lambda source: _recognise(source, "run") == "elements",
         parse_element_run,
         write_element_run,
         lazy_losses("run_losses", keeps="results offsets xpaths"),
@@ -638,7 +611,7 @@ Five fields: judged, nothing relevant. The relevant characters must be the sum o
 passages must lie within the document and not overlap. One line per topic and document.""",
         "1 Q0 reaction-ferries 3117 3589 302 59:992 1082:1064 2190:708 2969:353\n"
         "1 Q0 fords 0 3579\n",
-        _is_judgements,
+        lambda source: _recognise(source, "judgements") == "fol",
         parse_judgements,
         write_judgements,
         lazy_losses("judgement_losses", form="fol"),
@@ -658,7 +631,7 @@ ignored as well, with a warning, unless it may be an offset or an XPath: that is
 Measures of text need the length of a returned document; passage judgements give it for every
 judged document.""",
         "301 Q0 FR940202-2-00150 1 2.129133 STANDARD\n",
-        _is_document_run,
+        lambda source: _recognise(source, "run") == "trec",
         parse_document_run,
         write_document_run,
         lazy_losses("run_losses", keeps=""),
@@ -673,7 +646,7 @@ judged document.""",
 The second field is ignored. A grade above 0 is relevant. Such judgements serve the measures on
 documents.""",
         "301 0 FR940202-2-00150 1\n301 0 FR940104-0-00001 0\n",
-        _is_grades,
+        lambda source: _recognise(source, "judgements") == "trec",
         parse_grades,
         write_grades,
         lazy_losses("judgement_losses", form="trec"),

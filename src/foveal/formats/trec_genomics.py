@@ -15,8 +15,8 @@ import polars as pl
 
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields
-from foveal.formats.lines import split_fields, tabulate
-from foveal.formats.rows import MAX_OFFSET, RULES, RowRule, RowTable
+from foveal.formats.lines import split_fields, tabulate, text_number_rule
+from foveal.formats.rows import RULES, RowRule, RowTable
 from foveal.lookup import number_rows
 from foveal.model import Judgements, Run
 
@@ -40,14 +40,8 @@ _GOLD_RULES = (
         (pl.col("topic") == "") | (pl.col("doc") == ""),
         f"no name; expected {_GOLD_LINE}",
     ),
-    *(
-        RowRule(
-            "line.number",
-            ~pl.col(name).str.contains("^[0-9]{1,12}$"),
-            f"{name} {{{name}}}; expected a whole number from 0 to {MAX_OFFSET}",
-        )
-        for name in ("start", "length")
-    ),
+    text_number_rule("start"),
+    text_number_rule("length"),
 )
 _PASSAGE_OR_PATH = re.compile(rb"/|[0-9]+:[0-9]+$")  # ends INEX judgements and element runs
 
