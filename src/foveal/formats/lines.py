@@ -545,17 +545,18 @@ def _recognise(source: Source, kind: str) -> str:
     fields = head_fields(source)
     n = len(fields)
     ends_in_passage = n > 4 and _PASSAGE.match(fields[-1]) is not None
-    has_text = n > 6 and not fields[6].isdigit() and has_trailing_text(fields)
-    if kind == "run" and n == 7 and fields[6].startswith(b"/"):
+    is_run = kind == "run"
+    has_text = is_run and n > 6 and not fields[6].isdigit() and has_trailing_text(fields)
+    if is_run and n == 7 and fields[6].startswith(b"/"):
         return "elements"
-    if kind == "run" and n == 8 and not ends_in_passage and not has_text:
+    if is_run and n == 8 and not ends_in_passage and not has_text:
         return "fol"
     name = ""
-    if kind == "run" and (n == 6 or has_text):
+    if is_run and (n == 6 or has_text):
         name = "trec"
-    elif kind == "judgements" and (n == 5 or (n > 6 and ends_in_passage)):
+    elif not is_run and (n == 5 or (n > 6 and ends_in_passage)):
         name = "fol"
-    elif kind == "judgements" and n == 4:
+    elif not is_run and n == 4:
         name = "trec"
     if name and fields[1] != b"Q0" and (n > 5 or b"\t" in source.head[1]):
         from foveal.formats.trec_genomics import is_gold, is_run_line
