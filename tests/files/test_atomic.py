@@ -140,23 +140,24 @@ def test_one_file_has_many_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not same_file("a", "d")
 
 
-@pytest.mark.parametrize("holding", ["own", "nothing"])
-def test_a_folder_is_new_or_empty(tmp_path: Path, holding: str) -> None:
+@pytest.mark.parametrize("beside", [("a", "b"), ()])
+def test_a_folder_is_new_or_empty(tmp_path: Path, beside: tuple[str, ...]) -> None:
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "new" / "one", tmp_path / "empty"):
-        write_folder(folder, {"a": "1", "b": "2"}, holding=holding)
+        write_folder(folder, {"a": "1", "b": "2"}, beside=beside)
         assert {p.name: p.read_text() for p in folder.iterdir()} == {"a": "1", "b": "2"}
 
 
 def test_what_a_folder_may_hold(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old")
-    message = refusal(lambda: write_folder(tmp_path, {"a": "new"}, holding="nothing"))
+    message = refusal(write_folder, tmp_path, {"a": "new"})
     assert message == f"{tmp_path}: the folder holds 'a'; expected a new or an empty one"
     assert (tmp_path / "a").read_text() == "old"
-    write_folder(tmp_path, {"a": "new"})
+    write_folder(tmp_path, {"a": "new"}, beside="a")
     (tmp_path / "other").write_text("other")
-    assert "the folder holds 'other'" in refusal(write_folder, tmp_path, {"a": "newer"})
-    write_folder(tmp_path, {"a": "newest"}, holding="anything")
+    message = refusal(lambda: write_folder(tmp_path, {"a": "newer"}, beside="a"))
+    assert "the folder holds 'other'" in message
+    write_folder(tmp_path, {"a": "newest"}, beside=None)
     assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"a": "newest", "other": "other"}
     message = refusal(write_folder, tmp_path / "a", {"b": ""})
     assert message == f"{tmp_path / 'a'}: is a file; expected a folder for several files"

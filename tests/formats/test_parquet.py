@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import foveal
-from foveal.formats.parquet import without_panics
+from foveal.formats.columns import without_panics
 from inputs import read_run, refusal, results, rewritten, run_losses
 
 BASE: dict[str, Any] = {"topic": ["1", "1"], "doc": ["A", "B"], "start": [0, 5], "end": [9, 8]}

@@ -13,9 +13,9 @@ from foveal.adapters.object_rows import FRAMEWORKS, DocOf, frame_of, is_row, rea
 from foveal.errors import UsageError, some
 from foveal.files.source import Source
 from foveal.formats import read_run
+from foveal.formats.columns import parse_results
 from foveal.formats.jsonl import build_judgements, merge_rows
 from foveal.formats.locate import TextLocator, TextSpan
-from foveal.formats.ranking import parse_results
 from foveal.formats.rows import (
     NAME_RULES,
     RULES,

@@ -20,7 +20,7 @@ import polars as pl
 
 from foveal.errors import InputError, UsageError
 from foveal.files.source import Provenance
-from foveal.formats import trec
+from foveal.formats.lines import rank_results
 from foveal.measures import Measure, find_measure, registered
 from foveal.model import UNKNOWN, Judgements, Run
 
@@ -218,7 +218,7 @@ def run_of(run: Any, name: str = "run") -> Run:
     ['D2', 'D1']
     """
     frame = _frame(run, "score", ("start", "end")).with_row_index("line", offset=1)
-    frame = trec.ranked(frame.sort("start", "end"), "doc_id")
+    frame = rank_results(frame.sort("start", "end"), doc="doc_id")
     part = (pl.col("start").is_null() != pl.col("end").is_null()).any()
     if frame.select(part).item():
         raise UsageError("a result has a start without an end, or an end without a start")

@@ -81,8 +81,8 @@ def command(
     from foveal.files.atomic import check_folder, write_folder
     from foveal.formats.jsonl import write_run
 
-    holding = "anything" if force else "nothing"
-    check_folder(output, holding=holding)
+    beside = None if force else ()
+    check_folder(output, beside=beside)
     chosen = given_options(options)
     length = len(chosen.get("parts", PARTS)) * len(chosen.get("rankings", RANKINGS))
     with _progress(2 * length) as advance:
@@ -91,7 +91,7 @@ def command(
         for run in made.runs:
             files[f"{run.name}.jsonl"] = write_run(run)
             advance()
-    write_folder(output, files, holding=holding)
+    write_folder(output, files, beside=beside)
     warn(made.notes)
     say(f"{len(files)} runs of {len(made.topics)} topics written to {output}")
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from foveal.errors import InputError, Problem
 from foveal.evaluation.rules import INTERLEAVED, ONE_PER_DOCUMENT, SHARED_TEXT, refuse_broken
 from foveal.files.source import Source
-from foveal.formats import fol
+from foveal.formats.lines import parse_judgements, parse_run
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.in_context import reading_score
 from foveal.model import Judgements, Run
@@ -105,7 +105,7 @@ class Evaluator:
         lenient: bool = False,
     ) -> None:
         source = qrels if isinstance(qrels, Source) else Source.open(qrels)
-        read = fol.parse_judgements(source, official=True).checked()
+        read = parse_judgements(source, official=True).checked()
         if not len(read):
             raise source.error("judgements.empty", None, "no judgements")
         assert read.declared is not None
@@ -132,7 +132,7 @@ class Evaluator:
         """Return the table of one run."""
         source = run if isinstance(run, Source) else Source.open(run)
         if source.head[0]:
-            loaded: Run = fol.parse_run(source, unresolved=True).checked()
+            loaded: Run = parse_run(source, unresolved=True).checked()
         elif self.every_topic:
             loaded = Run.from_results({}, name=source.stem)
         else:

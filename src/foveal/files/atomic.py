@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -79,20 +79,14 @@ def same_file(one: str | Path, other: str | Path) -> bool:
     return os.path.realpath(first) == os.path.realpath(second)
 
 
-def write_folder(path: str | Path, files: Mapping[str, str], *, holding: str = "own") -> None:
-    """Write files into a folder, all of them or none.
+def write_folder(
+    path: str | Path, files: Mapping[str, str], *, beside: Collection[str] | None = ()
+) -> None:
+    """Write files by name into a folder, all of them or none; a new one appears when it is full.
 
-    Parameters
-    ----------
-    path : path
-        A new folder appears when all its files are written.
-    files : mapping of str to str
-        File name to content.
-    holding : {"own", "nothing", "anything"}
-        What an existing folder may hold: files of the same names, which are replaced, no files, or
-        any files.
+    An existing folder may hold the files `beside`, any if None; those of equal names are replaced.
     """
-    check_folder(path, holding=holding, own=files)
+    check_folder(path, beside=beside)
     folder = Path(path)
     if folder.exists():
         write_files({folder / name: content for name, content in files.items()})
@@ -109,17 +103,16 @@ def write_folder(path: str | Path, files: Mapping[str, str], *, holding: str = "
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def check_folder(path: str | Path, *, holding: str = "own", own: Iterable[str] = ()) -> None:
+def check_folder(path: str | Path, *, beside: Collection[str] | None = ()) -> None:
     """Refuse what `write_folder` would refuse, before there is anything to write."""
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         text = "is a file; expected a folder for several files"
         raise InputError.at("file.not_a_directory", str(path), None, text)
+    if beside is None or not folder.exists():
+        return
     with _explain_failure(path):
-        if holding == "anything" or not folder.exists():
-            return
-        allowed = {*own} if holding == "own" else set()
-        other = sorted(found.name for found in folder.iterdir() if found.name not in allowed)
+        other = sorted(found.name for found in folder.iterdir() if found.name not in beside)
     if other:
         text = f"the folder holds {other[0]!r}; expected a new or an empty one"
         raise InputError.at("file.directory_not_empty", str(path), None, text)

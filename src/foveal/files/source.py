@@ -195,23 +195,24 @@ def list_files(
     """Return files in their order; a directory or a pattern is replaced by its files, sorted."""
     found: list[str | Path | Source] = []
     for path in [paths] if isinstance(paths, (str, Path, Source)) else paths:
-        inside: list[Path] | None = None
-        if not isinstance(path, Source):
-            place = Path(path)
-            try:
-                if place.is_dir():
-                    inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
-                    code, message = "file.empty_directory", "the directory holds no file"
-                elif set("*?[") & set(str(path)) and not place.exists():
-                    root = Path(place.anchor)
-                    every = root.glob(str(place.relative_to(root)))
-                    inside = sorted(p for p in every if p.is_file())
-                    code, message = "file.missing", "no file fits this pattern"
-            except OSError as error:  # a name that is too long
-                raise explain_os_error(error, str(path)) from None
-        if inside == []:
+        if isinstance(path, Source):
+            found.append(path)
+            continue
+        place = Path(path)
+        inside: Iterable[Path] | None = None
+        try:
+            if place.is_dir():
+                inside = (p for p in place.rglob("*") if p.name[0] != ".")
+                code, message = "file.empty_directory", "the directory holds no file"
+            elif set("*?[") & set(str(path)) and not place.exists():
+                inside = Path(place.anchor).glob(str(place.relative_to(place.anchor)))
+                code, message = "file.missing", "no file fits this pattern"
+            files = [path] if inside is None else sorted(p for p in inside if p.is_file())
+        except OSError as error:  # a name that is too long
+            raise explain_os_error(error, str(path)) from None
+        if not files:
             raise InputError.at(code, str(path), None, message)
-        found += [path] if inside is None else inside
+        found += files
     if not found:
         raise UsageError(f"no {what} given")
     return found
@@ -223,10 +224,8 @@ def is_stream(path: str | Path) -> bool:
     >>> is_stream("-"), is_stream("no such file")
     (True, False)
     """
-    if str(path) == STDIN:
-        return True
     try:
-        mode = Path(path).stat().st_mode
+        mode = stat.S_IFIFO if str(path) == STDIN else Path(path).stat().st_mode
     except (OSError, ValueError):  # reported when it is read
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
@@ -315,7 +314,7 @@ def read_head(path: str | Path, size: int) -> bytes:
 
 # -- compression -----------------------------------------------------------------------------------
 
-# The first bytes of compressed data, and the kind of compression.
+# The first bytes of compressed data, and its codec.
 CODECS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _DECODERS: dict[str, Callable[[], Any]] = {
     "gzip": lambda: import_module("zlib").decompressobj(wbits=31),

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from html.entities import html5
 from itertools import islice
+from json import detect_encoding
 from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
 
@@ -33,18 +34,9 @@ _ENCODINGS = re.compile(
 )
 _OF_EXPAT = ("utf-8", "us-ascii", "iso-8859-1")
 _DECLARED = re.compile(rb"""(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']""")
-_FIRST_BYTES = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    b"<\0\0\0": "utf-32-le",
-    b"\0\0\0<": "utf-32-be",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-    b"<\0": "utf-16-le",
-    b"\0<": "utf-16-be",
-}
 Opening = Callable[[str, Any], object]  # a handler of opening tags
 Closing = Callable[[str], object]  # a handler of closing tags or text
+Handlers = tuple[Opening, Closing | None, Closing | None]
 _PREDEFINED = frozenset(("lt", "gt", "amp", "quot", "apos"))
 _REFERENCE = re.compile(rb"&(?!(?:lt|gt|amp|quot|apos);)([^\s#;&<>]+);")
 
@@ -134,7 +126,8 @@ def parse_xml(
     on_parser : callable, optional
         Called first with the parser, which knows the line.
     """
-    encoding = next((own for first, own in _FIRST_BYTES.items() if data.startswith(first)), None)
+    first = detect_encoding(data[:4])  # by a byte order mark, or zeros beside "<"
+    encoding: str | None = None if first.startswith("utf-8") else first
     if encoding is not None:
         data = _to_utf8(data, encoding)
     declared = _DECLARED.match(data)
@@ -148,7 +141,8 @@ def parse_xml(
             message = f"encoding {name!r} is not read; expected {expected}"
             raise DocumentError("xml.encoding", message, 1, 1)
         data, encoding = (data if encoding else _to_utf8(data, name)), name
-    safe = _SafeParser(data, encoding and "utf-8", limits or Limits(), opening, closing, text)
+    handlers = (opening, closing, text)
+    safe = _SafeParser(data, encoding and "utf-8", limits or Limits(), handlers)
     safe.parser.ordered_attributes = safe.parser.specified_attributes = listed_attributes
     if on_parser is not None:
         on_parser(safe.parser)
@@ -169,13 +163,7 @@ class _SafeParser:
     """One document on its way through expat."""
 
     def __init__(
-        self,
-        data: bytes,
-        encoding: str | None,
-        limits: Limits,
-        opening: Opening,
-        closing: Closing | None,
-        text: Closing | None,
+        self, data: bytes, encoding: str | None, limits: Limits, handlers: Handlers
     ) -> None:
         self.data, self.limits, self.has_root, self.nested_entities = data, limits, False, 0
         self.declared_attributes: Counter[str] = Counter()
@@ -197,8 +185,8 @@ class _SafeParser:
         fewest, tags = min(limits.depth, limits.elements), data.count(b"<")
         opens_many = tags > fewest and tags - data.count(b"</") > fewest
         if opens_many or len(data) > limits.attribute or b"<!ENTITY" in data:
-            opening, closing, text = self._watch(opening, closing, text)
-        self.opening = opening
+            handlers = self._watch(*handlers)
+        self.opening, closing, text = handlers
         self.calls: dict[str, Callable[..., Any] | None] = {
             "StartElementHandler": self._open_root,
             "EndElementHandler": closing,
@@ -249,9 +237,7 @@ class _SafeParser:
         parser = self.parser
         raise DocumentError(code, message, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
 
-    def _watch(
-        self, opening: Opening, closing: Closing | None, text: Closing | None
-    ) -> tuple[Opening, Closing, Closing | None]:
+    def _watch(self, opening: Opening, closing: Closing | None, text: Closing | None) -> Handlers:
         """Return handlers that check depth, attributes, elements and expansion, and call these."""
         limits, size, has_entities = self.limits, len(self.data), b"<!ENTITY" in self.data
         most, depth, elements = limits.elements + size // BYTES_PER_ELEMENT, 0, 0
@@ -299,14 +285,9 @@ class _SafeParser:
         self.parser.StartElementHandler = self.opening
         self.opening(tag, attributes)
 
-    def _check_declared_entity(
-        self,
-        _name: str,
-        _parameter: bool,  # noqa: FBT001 - expat's signature
-        value: str | None,
-        *_: object,
-    ) -> None:
+    def _check_declared_entity(self, *declared: Any) -> None:
         """Bound how deep entities lie in each other: expat calls itself."""
+        value: str | None = declared[2]
         if value is not None and ("&" in value or "%" in value):
             self.nested_entities += 1
             if self.nested_entities > self.limits.depth:
@@ -321,12 +302,10 @@ class _SafeParser:
         if not is_parameter:
             self._fail(f"entity &{name}; is not declared and not a standard one", "xml.entity")
 
-    def _replace_external(
-        self, context: str | None, _base: str | None, system: str | None, public: str | None
-    ) -> int:
+    def _replace_external(self, context: str | None, _base: object, *names: str | None) -> int:
         """Read the standard entities in place of a DTD or parameter entity; refuse all else."""
         if context is not None:
-            message = f"the text refers to the external entity {system or public!r}"
+            message = f"the text refers to the external entity {names[0] or names[1]!r}"
             self._fail(f"{message}; nothing is fetched", "xml.entity")
         declarations = self.parser.ExternalEntityParserCreate(context)
         declarations.EntityDeclHandler = None  # these are ours

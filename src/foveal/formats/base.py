@@ -89,13 +89,12 @@ def lazy_losses(function: str, **settings: str) -> Callable[[Any], list[str]]:
 # The modules of each kind of file, in the order in which a file is compared with their formats.
 # Their sniffs need not exclude each other: the first that fits is taken.
 MODULES: dict[str, tuple[str, ...]] = {
-    "run": ("fol", "trec", "jsonl", "parquet", "inex_runs", "trec_genomics"),
-    "judgements": ("fol", "trec", "jsonl", "inex_assessments", "trec_genomics"),
+    "run": ("lines", "jsonl", "columns", "inex_runs", "trec_genomics"),
+    "judgements": ("lines", "jsonl", "inex_assessments", "trec_genomics"),
     "topics": ("topic_files",),
     "pool": ("pool_files",),
     "results": ("result_files",),
 }
-_LINE_MODULES = ("fol", "trec", "trec_genomics")  # files that never begin as XML or JSON do
 GROUP = "foveal.formats"  # the entry points by which other packages add formats
 MAGIC = (b"PAR1", b"ARROW1")  # how Parquet and Arrow files begin
 # Names of the formats in headers of JSON Lines.
@@ -106,17 +105,7 @@ JSON_FORMATS: dict[Kind, tuple[str, ...]] = {
     "pool": ("foveal-pool",),
 }
 _ROOTS = {"run": "<inex-submission>", "judgements": "<assessments>"}
-_SENTENCES = {
-    "run": "this is a run",
-    "judgements": "these are judgements",
-    "topics": "these are topics",
-    "pool": "this is a pool",
-    "results": "these are saved results",
-}
-_EMPTY = {
-    "run": "the run is empty: it holds no result",
-    "judgements": "the judgements are empty: no document is judged",
-}
+_NAMES = {"run": "a run", "pool": "a pool", "results": "saved results"}  # of kinds, in messages
 _ASKS = {"title", "query", "castitle", "description"}
 _JUDGES = {"spans", "elements", "quote"}
 _ANSWERS = {"start", "end", "xpath", "bep", "rank", "score", "text"} | _JUDGES
@@ -126,19 +115,16 @@ _SAVED = re.compile(rb'\s*\{\s*"meta"\s*:')
 # -- the table -------------------------------------------------------------------------------------
 
 
-def list_formats(kind: str | None = None, opening: bytes = b"") -> Iterator[Format]:
+def list_formats(kind: str | None = None) -> Iterator[Format]:
     """Yield the formats of a kind, or all, in the order of the table; those of others come last.
-
-    Formats that cannot begin with `opening`, the first character of a file, are left out.
 
     >>> [form.name for form in list_formats("judgements")][:3]
     ['fol', 'trec', 'jsonl']
     """
     for own in (kind,) if kind else get_args(Kind):
         for module in MODULES[own]:
-            if opening not in (b"{", b"<") or module not in _LINE_MODULES:
-                forms = import_module(f"foveal.formats.{module}").FORMATS
-                yield from (form for form in forms if form.kind == own)
+            forms = import_module(f"foveal.formats.{module}").FORMATS
+            yield from (form for form in forms if form.kind == own)
     yield from (form for form in _load_entry_points() if kind in (None, form.kind))
 
 
@@ -177,35 +163,40 @@ def _load_entry_points() -> list[Format]:
 
 def detect_format(source: Source, kind: Kind) -> Format:
     """Return the format of a file that holds a run, judgements and so on; refuse anything else."""
-    number, first = source.head
-    for form in list_formats(kind, first[:1]):
+    for form in list_formats(kind):
         if form.sniff(source):
             return form
-    what = "a run" if kind == "run" else kind
+    number, first = source.head
     if not number:
-        verb = "is" if kind == "run" else "are"
-        text = f"the {kind} {verb} empty: the file holds no line of data"
-        raise source.error(f"{kind}.empty", None, text)
+        raise _report_empty(source, kind, "the file holds no line of data")
     if first.startswith(b"["):
         text = "a JSON array that holds no objects; expected JSON Lines, one object per line"
         raise source.error("json.array", number, text)
-    other, fields = found_kind(source), head_fields(source)
+    expected, other = _NAMES.get(kind, kind), found_kind(source)
     if other is not None:
-        text = f"{_SENTENCES[other]}; expected {what}"
+        found = _NAMES.get(other, other)
+        text = (
+            f"{'this is' if found.startswith('a ') else 'these are'} {found}; expected {expected}"
+        )
     elif first.startswith(b"{"):
         return find_format("jsonl", kind)  # its parser names the bad line
-    elif is_xml(source):
-        if kind == "topics":
-            return find_format("inex", kind)  # its parser names the elements
+    elif not is_xml(source):
+        text = f"expected {expected} ('foveal formats' shows the fields of each format)"
+    elif kind == "topics":
+        return find_format("inex", kind)  # its parser names the elements
+    else:
         from foveal.formats.markup import root_tag
 
-        text = f"root element <{root_tag(source)}>; expected {_ROOTS.get(kind, what)}"
-    else:
-        text = f"expected {what} ('foveal formats' shows the fields of each format)"
-    if fields:
+        text = f"root element <{root_tag(source)}>; expected {_ROOTS.get(kind, expected)}"
+    if fields := head_fields(source):
         text = f"{counted(len(fields), 'field')} found{': ' if other else '; '}{text}"
     line = None if source.data.startswith(MAGIC) else number
     raise source.error(f"{kind}.format", line, text)
+
+
+def _report_empty(source: Source, kind: str, reason: str) -> InputError:
+    text = f"the {kind} {'is' if kind == 'run' else 'are'} empty: {reason}"
+    return source.error(f"{kind}.empty", None, text)
 
 
 def found_kind(source: Source) -> Kind | None:
@@ -281,17 +272,16 @@ def read_run(
     source = path
     if not isinstance(source, Source):
         source = Source.open(source, thorough=thorough, hashed=hashed or cache is not None)
-    kept, found = None, None
+    kept = None
     if cache is not None and texts is None:
         from foveal.formats.cache import RunCache
 
         kept = RunCache(cache)
-        found = kept.find(source)
-    if found is None:
-        found = parse_file(source, "run", texts).checked()
-        if kept is not None:
-            kept.keep(source, found)
-    run: Run = found
+        if (found := kept.find(source)) is not None:
+            return found
+    run: Run = parse_file(source, "run", texts).checked()
+    if kept is not None:
+        kept.keep(source, run)
     return run
 
 
@@ -339,8 +329,9 @@ def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = Non
     except InputError as error:
         parsed = Parsed(None, [*error.problems])
     if parsed.content is not None and not parsed.content.topics:
-        empty = Problem(f"{kind}.empty", source.path, None, _EMPTY[kind])
-        parsed = Parsed(None, parsed.problems or [empty])
+        reason = "it holds no result" if kind == "run" else "no document is judged"
+        empty = _report_empty(source, kind, reason).problems
+        parsed = Parsed(None, parsed.problems or [*empty])
     return parsed
 
 
@@ -389,6 +380,6 @@ def _write(content: Any, path: str | Path, name: str, kind: Kind) -> None:
     assert form.write is not None  # others are not found
     written = form.write(content)
     if isinstance(written, dict):
-        write_folder(path, written)
+        write_folder(path, written, beside=written)
     else:
         write_file(path, written)

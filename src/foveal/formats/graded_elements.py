@@ -34,9 +34,9 @@ UNKNOWN_GRADES = "elements of unknown grade (U)"
 def mark_positive(elements: pl.DataFrame, scale: str | None) -> pl.Series:
     """Mark elements that hold something relevant: a grade above 0, or highlighted text."""
     grade = "relevance" if scale == "2002" else "exhaustivity"
-    tells = {grade: pl.col(grade).str.contains("^[1-9]"), "rsize": pl.col("rsize") > 0}
-    known = [told.fill_null(value=False) for name, told in tells.items() if name in elements]
-    return elements.select(pl.any_horizontal(pl.lit(value=False), *known)).to_series()
+    signs = {grade: pl.col(grade).str.contains("^[1-9]"), "rsize": pl.col("rsize") > 0}
+    given = [sign.fill_null(value=False) for name, sign in signs.items() if name in elements]
+    return elements.select(pl.any_horizontal(pl.lit(value=False), *given)).to_series()
 
 
 def mark_relevant(
@@ -53,18 +53,6 @@ def mark_relevant(
 
 # Elements that are judged: ``U`` is unknown.
 _KNOWN = ~((pl.col("exhaustivity") == "U") | (pl.col("specificity") == "U")).fill_null(value=False)
-_PATH_RULES = (
-    RowRule(
-        "element.path",
-        ~pl.col("xpath").str.contains(ELEMENT).fill_null(value=False),
-        "path {xpath} of an element; expected /path[1]/of[1]/element[2]",
-    ),
-    RowRule(
-        "element.repeated",
-        ~pl.struct("row", "canonical").is_first_distinct() & pl.col("xpath").is_not_null(),
-        "element {xpath} comes twice for one document",
-    ),
-)
 # Pairs of grades that exclude each other: what is too small is not highly relevant; what is not
 # relevant has no coverage and is not specific.
 _CONTRADICTIONS = {
@@ -80,12 +68,19 @@ def size_rule(name: str, possible: pl.Expr) -> RowRule:
     return RowRule("element.size", ~possible, f"{name} {{{name}}}; {expected}")
 
 
-def _list_rules(scale: str) -> Iterator[RowRule]:
+def _list_rules(scale: str | None) -> Iterator[RowRule]:
     """Yield the rules of a scale: its own grades, pairs that agree, and possible sizes."""
+    path = pl.col("xpath")
+    bad = ~path.str.contains(ELEMENT).fill_null(value=False)
+    again = ~pl.struct("row", "canonical").is_first_distinct() & path.is_not_null()
+    expected = "expected /path[1]/of[1]/element[2]"
+    yield RowRule("element.path", bad, f"path {{xpath}} of an element; {expected}")
+    yield RowRule("element.repeated", again, "element {xpath} comes twice for one document")
+    if scale is None:
+        return
     grades = GRADES[scale]
     for name in _GRADE_NAMES:
-        broken = pl.col(name).is_not_null()
-        expected = "none"
+        broken, expected = pl.col(name).is_not_null(), "none"
         if name in grades:
             broken = ~pl.col(name).str.contains(f"^{grades[name]}$").fill_null(value=False)
             expected = "one of " + " ".join(grades[name].strip("[]").replace("0-3", "0123"))
@@ -94,14 +89,14 @@ def _list_rules(scale: str) -> Iterator[RowRule]:
     if scale in _CONTRADICTIONS:
         pair = " and ".join(f"{name} {{{name}}}" for name in grades)
         yield RowRule("element.grade", _CONTRADICTIONS[scale], f"{pair} exclude each other")
+    is_optional = scale in _CONTRADICTIONS
     for name in SIZES:
-        is_optional = scale in ("2002", "2003")
         yield size_rule(name, pl.col(name).is_between(0, MAX_OFFSET).fill_null(value=is_optional))
     more = pl.col("rsize") > pl.col("size")
     yield RowRule("element.size", more, "rsize {rsize} is more than size {size}")
 
 
-_RULES = {scale: tuple(_list_rules(scale)) for scale in GRADES}
+_RULES = {scale: tuple(_list_rules(scale)) for scale in (None, *GRADES)}
 
 
 def find_wrong_elements(
@@ -109,7 +104,7 @@ def find_wrong_elements(
 ) -> list[Problem]:
     """Find elements that are repeated or break a rule of the scale."""
     whole = elements.with_columns(canonical=canonical_paths(elements["xpath"]))
-    return check_rules(path, line, whole, [*_PATH_RULES, *(_RULES[scale] if scale else ())])
+    return check_rules(path, line, whole, _RULES[scale])
 
 
 class GradedElements(NamedTuple):

@@ -13,6 +13,7 @@ import polars as pl
 from foveal.errors import InputError, Problem, Tally
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, lazy_losses
+from foveal.formats.columns import RESULT_COLUMNS, parse_results
 from foveal.formats.markup import (
     BLANKS,
     Markup,
@@ -23,7 +24,6 @@ from foveal.formats.markup import (
     read_markup,
     write_attributes,
 )
-from foveal.formats.ranking import RESULT_COLUMNS, parse_results
 from foveal.formats.rows import RowRule, RowTable, check_rules
 from foveal.model import Run
 from foveal.spans import Ints

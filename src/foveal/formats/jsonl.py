@@ -14,6 +14,7 @@ import polars as pl
 from foveal.errors import InputError, Problem, Tally
 from foveal.files.source import Source
 from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, parse_with
+from foveal.formats.columns import RESULT_COLUMNS, parse_results
 from foveal.formats.graded_elements import (
     ELEMENT_COLUMNS,
     GRADES,
@@ -31,7 +32,6 @@ from foveal.formats.objects import (
     to_codepoints,
     unknown_fields,
 )
-from foveal.formats.ranking import RESULT_COLUMNS, parse_results
 from foveal.formats.rows import (
     NAME_RULES,
     Defects,

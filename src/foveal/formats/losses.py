@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 
 import numpy as np
 
 from foveal.formats.inex_assessments import WITHOUT_GRADES
+from foveal.formats.lines import one_word
 from foveal.formats.objects import UNKNOWN_FIELD
-from foveal.formats.rows import one_word
 from foveal.model import Judgements, Run, Topics
 
 _TREC_TOPIC = ("id", "title", "description", "narrative", "keywords")
@@ -24,20 +24,18 @@ def run_losses(run: Run, keeps: str) -> list[str]:
     >>> run_losses(run, keeps="tokens")
     ['results after the first of a document: 1', 'offsets: 2']
     """
-    held, counts = keeps.split(), dict[str, int]()
-    kept = np.ones(len(run), dtype=bool)
+    held, counts, kept = keeps.split(), dict[str, int](), run
     if "results" not in held:
-        kept = run.first == np.arange(len(run))
-        counts["results after the first of a document"] = int((~kept).sum())
-        left = run.take(kept)
-        if left.score is not None and not keeps_scores(left):
-            counts["scores, which do not fall from each result to the next"] = len(left)
+        kept = run.take(run.first == np.arange(len(run)))
+        counts["results after the first of a document"] = len(run) - len(kept)
+        if kept.score is not None and not keeps_scores(kept):
+            counts["scores, which do not fall from each result to the next"] = len(kept)
     if "offsets" not in held:
-        counts["offsets"] = int((run.end[kept] >= 0).sum())
-    if "xpaths" not in held and run.xpath is not None:
-        counts["XPaths"] = int(run.xpath.is_not_null().to_numpy()[kept].sum())
-    if "tokens" not in held and run.tokens is not None:
-        counts["tokens"] = int((run.tokens[kept] >= 0).sum())
+        counts["offsets"] = int((kept.end >= 0).sum())
+    if "xpaths" not in held and kept.xpath is not None:
+        counts["XPaths"] = kept.xpath.count()
+    if "tokens" not in held and kept.tokens is not None:
+        counts["tokens"] = int((kept.tokens >= 0).sum())
     losses = _list_counts(run.unread, counts)
     if "task" not in held and run.task is not None:
         losses.append(f"the task {run.task}")
@@ -61,13 +59,48 @@ def keeps_scores(run: Run) -> bool:
 
 def judgement_losses(judgements: Judgements, form: str) -> list[str]:
     """List what a file does not hold of judgements, each as ``what: how many``."""
-    losses = _list_counts(judgements.unread, dict(_count_unheld(judgements, form)))
-    header = {} if form == "jsonl" else judgements.header or {}
+    own, header, grade = judgements, judgements.header or {}, judgements.grade
+    if form == "jsonl":  # holds nearly all
+        sizes = None if own.places is None else own.places.get_column("size", default=None)
+        return _list_counts(
+            own.unread, {"sizes of passages": 0 if sizes is None else sizes.count()}
+        )
+    is_inex = form.startswith("inex")
+    counts = {
+        "judged topics without a document": len(own.topics_without_documents),
+        "quotes": 0 if own.quotes is None else own.quotes["quote"].count(),
+        "spans of evidence sets": 0 if own.sets is None else int((own.sets.list.len() > 0).sum()),
+        "aspects of spans": 0 if own.aspects is None else int((own.aspects.list.len() > 0).sum()),
+        "grades other than 1": 0 if grade is None else int(((grade != 1) & (grade > 0)).sum()),
+        "spans that are not relevant": 0 if grade is None else int((grade <= 0).sum()),
+    }
+    if form == "trec" or (is_inex and own.places is None):
+        counts["passages"] = len(own.start)
+        counts["best entry points"] = int((own.bep >= 0).sum())
+    if own.elements is not None and (header.get("scale"), form[4:]) == WITHOUT_GRADES:
+        counts["exhaustivity of elements"] = own.elements["exhaustivity"].count()
+    if not is_inex:
+        counts["elements"] = 0 if own.elements is None else len(own.elements)
+        counts["passages by XPath"] = 0 if own.places is None else len(own.places)
+        counts["names of assessors"] = len(own.assessors)
+    if form != "fol":
+        counts["lengths of documents"] = int((own.length >= 0).sum())
+    losses = _list_counts(own.unread, counts)
     for name in ("collection", "version"):
         value = header.get(name)
-        if value is not None and not (form.startswith("inex") and isinstance(value, str)):
+        if value is not None and not (is_inex and isinstance(value, str)):
             losses.append(f"the {name} {value}")
     return losses
+
+
+def topic_losses(topics: Topics, form: str) -> list[str]:
+    """List what a file does not hold of topics, each as ``what: how many``."""
+    counts = dict[str, int]()
+    if form == "trec":
+        rows = [asdict(topic) for topic in topics]
+        names = [name for name in (rows or [{}])[0] if name not in _TREC_TOPIC]
+        counts = {name: sum(row[name] is not None for row in rows) for name in names}
+    return _list_counts(topics.unread, counts)
 
 
 def _list_counts(unread: Mapping[str, int] | None, counts: Mapping[str, int]) -> list[str]:
@@ -79,41 +112,3 @@ def _list_counts(unread: Mapping[str, int] | None, counts: Mapping[str, int]) ->
         fields = (f"{what.removeprefix(UNKNOWN_FIELD)} ({n})" for what, n in names.items())
         lost.append(UNKNOWN_FIELD + ", ".join(fields))
     return lost + [f"{what}: {n}" for what, n in counts.items() if n]
-
-
-def _count_unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
-    """Yield what a format does not hold, and how often it occurs; JSON Lines hold nearly all."""
-    if form == "jsonl":
-        if judgements.places is not None and "size" in judgements.places:
-            yield "sizes of passages", judgements.places["size"].count()
-        return
-    own, is_inex = judgements, form.startswith("inex")
-    yield "judged topics without a document", len(own.topics_without_documents)
-    yield "quotes", 0 if own.quotes is None else own.quotes["quote"].count()
-    for what, labels in (("spans of evidence sets", own.sets), ("aspects of spans", own.aspects)):
-        yield what, 0 if labels is None else int((labels.list.len() > 0).sum())
-    if own.grade is not None:
-        yield "grades other than 1", int(((own.grade != 1) & (own.grade > 0)).sum())
-        yield "spans that are not relevant", int((own.grade <= 0).sum())
-    if form == "trec" or (is_inex and own.places is None):
-        yield "passages", len(own.start)
-        yield "best entry points", int((own.bep >= 0).sum())
-    scale = (own.header or {}).get("scale")
-    if own.elements is not None and (scale, form.removeprefix("inex")) == WITHOUT_GRADES:
-        yield "exhaustivity of elements", own.elements["exhaustivity"].count()
-    if not is_inex:
-        for what, table in (("elements", own.elements), ("passages by XPath", own.places)):
-            yield what, 0 if table is None else len(table)
-        yield "names of assessors", len(own.assessors)
-    if form != "fol":
-        yield "lengths of documents", int((own.length >= 0).sum())
-
-
-def topic_losses(topics: Topics, form: str) -> list[str]:
-    """List what a file does not hold of topics, each as ``what: how many``."""
-    counts = dict[str, int]()
-    if form == "trec":
-        rows = [asdict(topic) for topic in topics]
-        names = [name for name in (rows or [{}])[0] if name not in _TREC_TOPIC]
-        counts = {name: sum(row[name] is not None for row in rows) for name in names}
-    return _list_counts(topics.unread, counts)

@@ -10,8 +10,9 @@ import polars as pl
 from foveal.errors import Note, Problem, Tally
 from foveal.files.source import Source
 from foveal.formats.base import head_fields
+from foveal.formats.lines import split_fields
 from foveal.formats.markup import Markup
-from foveal.formats.rows import drop_undecodable, normalise_lines
+from foveal.formats.rows import drop_undecodable
 from foveal.formats.trec_genomics import is_run_line
 from foveal.model import Run
 from foveal.spans import Ints
@@ -21,9 +22,9 @@ _RANK, _NAME = 3, 5  # fields of a line; in TREC Genomics the name is one furthe
 
 def _field(source: Source, run: Run, at: int) -> tuple[pl.Series, Ints]:
     """Return a field of the lines of the run's results, and the numbers of the lines."""
-    rows, line = normalise_lines(drop_undecodable(source)[0].data)
+    frame, line, _ = split_fields(drop_undecodable(source)[0], map(str, range(at + 2)))
     read = np.isin(line, run.line)
-    return rows.filter(read).str.splitn(" ", at + 2).struct[at], line[read]
+    return frame[str(at)].filter(read), line[read]
 
 
 def line_ranks(source: Source, run: Run) -> Ints | None:

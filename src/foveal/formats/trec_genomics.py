@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields
-from foveal.formats.rows import MAX_OFFSET, RULES, RowRule, RowTable, check_rules, tabulate
+from foveal.formats.lines import split_fields, tabulate, text_number_rule
+from foveal.formats.rows import RULES, RowRule, RowTable
 from foveal.lookup import number_rows
 from foveal.model import Judgements, Run
 
@@ -38,14 +40,8 @@ _GOLD_RULES = (
         (pl.col("topic") == "") | (pl.col("doc") == ""),
         f"no name; expected {_GOLD_LINE}",
     ),
-    *(
-        RowRule(
-            "line.number",
-            ~pl.col(name).str.contains("^[0-9]{1,12}$"),
-            f"{name} {{{name}}}; expected a whole number from 0 to {MAX_OFFSET}",
-        )
-        for name in ("start", "length")
-    ),
+    text_number_rule("start"),
+    text_number_rule("length"),
 )
 _PASSAGE_OR_PATH = re.compile(rb"/|[0-9]+:[0-9]+$")  # ends INEX judgements and element runs
 
@@ -104,17 +100,11 @@ def read_run(source: Source) -> Run:
 
 def tabulate_gold(source: Source) -> RowTable:
     """Return the passages of a gold file: topic, doc, start, end and the list of aspects."""
-    texts = pl.Series([source.data.decode("latin-1")]).str.split("\n").explode()
-    kept = texts.str.contains(r"^[^#\s]|^\s+\S")
-    line = source.numbered(kept.arg_true().to_numpy().astype(np.int64) + 1)
-    texts = texts.filter(kept)
-    frame = texts.str.splitn("\t", len(_GOLD)).struct.unnest()
-    frame.columns = _GOLD
-    frame = frame.with_columns(pl.all().str.strip_chars(), fields=texts.str.count_matches("\t") + 1)
-    table = RowTable(frame, line).without(check_rules(source.path, line, frame, _GOLD_RULES))
+    decoded = replace(source, data=source.data.decode("latin-1").encode())
+    table = split_fields(decoded, _GOLD, blank="\t").check(source.path, _GOLD_RULES)
     start, length = pl.col("start").cast(pl.Int64), pl.col("length").cast(pl.Int64)
-    aspects = pl.col("aspects").str.split("|").list.eval(pl.element().str.strip_chars())
-    aspects = aspects.list.eval(pl.element().filter(pl.element() != ""))
+    aspect = pl.element().str.strip_chars()
+    aspects = pl.col("aspects").str.split("|").list.eval(aspect.filter(aspect != ""))
     rows = table.frame.select(
         "topic", "doc", start, end=start + length, aspects=aspects.list.unique(maintain_order=True)
     )

@@ -20,8 +20,9 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.formats import Parsed, by_topic, read_run
-from foveal.formats.by_topic import TopicFile, split_file
+from foveal.evaluation import large
+from foveal.evaluation.large import TopicFile, split_file
+from foveal.formats import Parsed, read_run
 from foveal.model import Run
 from inputs import refusal
 
@@ -84,7 +85,7 @@ def lines_of(file: TopicFile, group: int) -> list[tuple[int, str]]:
 def show_groups(path: Path, chunk: int = 1 << 20) -> list[str]:
     """Each line of the first topic, and of all others, behind the number it has in the file."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_topic, "CHUNK", chunk)
+        patch.setattr(large, "CHUNK", chunk)
         with contextlib.closing(split(path)) as file:
             groups = [lines_of(file, group) for group in (0, 1)]
     return [" | ".join(f"{n}:{line[:8]}" for n, line in group) for group in groups]
@@ -130,7 +131,7 @@ def test_a_byte_order_mark_is_no_part_of_a_topic(tmp_path: Path) -> None:
 def test_fields_that_only_some_results_have_are_known_of_the_whole(
     chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(by_topic, "CHUNK", chunk)
+    monkeypatch.setattr(large, "CHUNK", chunk)
     with contextlib.closing(split(written(tmp_path, JSON))) as file:
         assert [file.has_in_part(name) for name in ("score", "start", "rank")] == [
             True,
@@ -155,7 +156,7 @@ def test_every_line_is_in_one_group_in_the_order_of_the_file(
 ) -> None:
     lines = [f"{topic} Q0 D{value} 1 1 mine {value} 5" for topic, value in rows]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_topic, "CHUNK", chunk)
+        patch.setattr(large, "CHUNK", chunk)
         path = written(Path(folder), "\n".join(lines))
         file = split_file(path, path, "run", {}, count)
         assert file is not None
@@ -199,7 +200,7 @@ def test_all_lines_that_are_not_utf8_are_named(
 ) -> None:
     wrong = b"4 Q0 \xff 1 1 mine 0 5\n"
     path = written(tmp_path, b"\n".join([TEXT.encode(), wrong, wrong]))
-    monkeypatch.setattr(by_topic, "CHUNK", chunk)
+    monkeypatch.setattr(large, "CHUNK", chunk)
     with contextlib.closing(split(path)) as file:
         assert "\n".join(map(str, file.problems)) == refusal(read_run, path)
 
@@ -255,7 +256,7 @@ def test_the_groups_of_a_run_have_its_results(
     }
     path = written(tmp_path, "\n".join(lines[form]))
     whole = read_run(path)
-    monkeypatch.setattr(by_topic, "CHUNK", chunk)
+    monkeypatch.setattr(large, "CHUNK", chunk)
     with contextlib.closing(split(path)) as file:
         parts = [file.parse(group).content for group in (0, 1)]
         assert tuple(file.topics) == whole.topics

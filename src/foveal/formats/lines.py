@@ -1,0 +1,658 @@
+"""Lines of fields between blanks: passages ("FOL") and elements of INEX, documents of TREC."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal.errors import InputError, Note, Problem, Tally, counted
+from foveal.files.source import Source
+from foveal.formats.base import Format, Parsed, head_fields, lazy_losses
+from foveal.formats.rows import (
+    MAX_OFFSET,
+    RULES,
+    RowRule,
+    RowTable,
+    check_rows,
+    check_rules,
+    drop_undecodable,
+)
+from foveal.lookup import number_rows
+from foveal.model import UNKNOWN, Judgements, Run
+from foveal.spans import Ints, conflicts, lay_out
+
+GROUPED = Note(
+    "run.grouping", "the lines of a topic are not together; they were grouped, their order kept"
+)
+_RUN_COLUMNS: dict[str, Any] = dict.fromkeys(("topic", "Q0", "doc", "rank"), pl.String)
+_RUN_COLUMNS |= {"score": pl.Float64, "run": pl.String}
+_PASSAGES = "topic Q0 doc rank rsv runid start length"
+_ELEMENTS = "topic Q0 doc rank rsv runid /path[1]/of[1]/element[2]"
+_DOCUMENTS = "topic Q0 doc rank score runid"
+_GRADES = dict.fromkeys(("topic", "iteration", "doc"), pl.String) | {"grade": pl.Int64}
+
+
+# -- lines as columns ------------------------------------------------------------------------------
+
+_BLANKS = r"[ \t\x0b\x0c\r]{2,}|[\t\x0b\x0c\r]"  # anything but a single blank
+_DATA = r"^[ \t\x0b\x0c\r]*[^ \t\x0b\x0c\r#]"  # the beginning of a line that is not a comment
+_BLOCK = 1 << 18  # bytes looked at together; what fits into the cache is fastest
+
+
+def tabulate(
+    source: Source,
+    columns: dict[str, Any],
+    keep: tuple[str, ...],
+    form: str,
+    rules: Sequence[RowRule] = (),
+) -> RowTable:
+    """Read a file whose lines have the fields `columns`, given by name and Polars type.
+
+    A line with other fields (`form` says which are expected), or with a text where a finite number
+    is expected, is a problem. The table has the columns `keep`: ``topic`` and all numbers at least;
+    `rules` are about them.
+    """
+    rules = (RULES["topic"], *rules)
+    problems = tuple[Problem, ...]()
+    if not source.data.isascii():
+        source, problems = drop_undecodable(source)
+    frame = _parse_regular(source, columns, keep)
+    if frame is not None:
+        line = source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64))
+        line.flags.writeable = False
+        table = RowTable(frame, line, problems)
+        bad = check_rules(source.path, line, frame, rules)
+        return table.without(bad) if bad else table
+    expected = f"{{fields}} fields found, expected {len(columns)}: {form}"
+    other = RowRule("line.fields", pl.col("fields") != len(columns), expected)
+    table = split_fields(source, columns, problems).check(source.path, [rules[0], other])
+    numbers = [
+        RowRule(
+            "run.score" if name == "score" else "line.number",
+            ~pl.col(name).cast(kind, strict=False).is_finite().fill_null(value=False),
+            f"{name} {{{name}}} is not a {'whole' if kind == pl.Int64 else 'finite'} number",
+        )
+        for name, kind in columns.items()
+        if kind != pl.String
+    ]
+    bad = check_rules(source.path, table.line, table.frame, numbers)
+    frame = table.frame.select(pl.col(name).cast(columns[name], strict=False) for name in keep)
+    bad += check_rules(source.path, table.line, frame, rules[1:])
+    return table._replace(frame=frame).without(bad)
+
+
+def _parse_regular(
+    source: Source, columns: dict[str, Any], keep: tuple[str, ...]
+) -> pl.DataFrame | None:
+    """Return the columns `keep` of a file of good lines; None if any line has to be looked at.
+
+    Good lines have single blanks or single tabs, the right number of fields, and finite numbers.
+    """
+    data, names = source.data, list(columns)
+    blank = "\t" if source.head[1].count(b"\t") == len(names) - 1 else " "
+    if any(other.encode() in data for other in " \t\x0b\x0c" if other != blank):
+        return None
+    try:
+        frame = pl.read_csv(
+            data,
+            has_header=False,
+            separator=blank,
+            quote_char=None,
+            schema=columns,
+            columns=[names.index(name) for name in dict.fromkeys((*keep, names[-1]))],
+            truncate_ragged_lines=True,
+        )
+    except (pl.exceptions.PolarsError, OverflowError):  # no line, or a bad number
+        return None
+    # The parser ignores fields after the last, and columns that are not kept: count the blanks.
+    symbols, found = np.frombuffer(data, dtype=np.uint8), 0
+    for at in range(0, len(symbols), _BLOCK):
+        is_blank = symbols[at : at + _BLOCK + 1] == ord(blank)
+        if (is_blank[1:] & is_blank[:-1]).any():
+            return None
+        found += int(np.count_nonzero(is_blank[:_BLOCK]))
+    if (
+        found != len(frame) * (len(names) - 1)
+        or any(column.null_count() for column in frame)
+        or not all(
+            np.isfinite(column.to_numpy()).all() for column in frame if column.dtype.is_float()
+        )
+        or (b"#" in data and frame["topic"].str.starts_with("#").any())
+    ):
+        return None
+    return frame[[*keep]]
+
+
+def split_fields(
+    source: Source, names: Iterable[str], problems: tuple[Problem, ...] = (), *, blank: str = " "
+) -> RowTable:
+    """Return the fields of all lines as texts, the last with the rest of its line.
+
+    ``fields`` is the number of fields of the line; those that it lacks are null. Comments and blank
+    lines are left out. `blank` may be a tab; else any white space is one blank.
+
+    >>> table = split_fields(Source.of_text("# topics" + chr(10) + " 1  Q0 d e"), ("topic", "rest"))
+    >>> table.frame.rows(), table.line.tolist()
+    ([('1', 'Q0 d e', 4)], [2])
+    """
+    text = b"\n%b\n" % source.data.removesuffix(b"\n")
+    is_blank = np.frombuffer(text, dtype=np.uint8) <= ord(" ")
+    lines = pl.Series([text[1:-1].decode()]).str.split("\n").explode()
+    line = np.arange(1, len(lines) + 1, dtype=np.int64)
+    if (is_blank[1:] & is_blank[:-1]).any() or any(own in text for own in b"#\t\x0b\x0c\r"):
+        kept = lines.str.contains(_DATA)
+        lines, line = lines.filter(kept), line[kept.to_numpy()]
+        if blank == " ":
+            lines = lines.str.replace_all(_BLANKS, " ").str.strip_chars(" ")
+    names = tuple(names)
+    frame = lines.str.splitn(blank, len(names)).struct.rename_fields(names).struct.unnest()
+    if blank != " ":
+        frame = frame.with_columns(pl.all().str.strip_chars())
+    frame = frame.with_columns(fields=lines.str.count_matches(blank, literal=True) + 1)
+    return RowTable(frame, source.numbered(line), problems)
+
+
+def text_number_rule(name: str, what: str = "", *, least: int = 0) -> RowRule:
+    """Return the rule that a field, if it is there, is a whole number from `least` on."""
+    number = pl.col(name).cast(pl.Int64, strict=False)
+    bad = pl.col(name).is_not_null() & ~number.is_between(least, MAX_OFFSET).fill_null(value=False)
+    expected = f"a whole number from {least} to {MAX_OFFSET}"
+    return RowRule("line.number", bad, f"{what or name} {{{name}}} is not {expected}")
+
+
+def _drop_bad(judgements: Judgements, problems: Sequence[Problem]) -> Parsed:
+    """Return judgements without the rows of problems."""
+    good = ~np.isin(judgements.line, [problem.line or 0 for problem in problems])
+    return Parsed(judgements.only(good) if good.any() else None, [*problems])
+
+
+# -- columns as lines ------------------------------------------------------------------------------
+
+_UNFIT = {
+    "topic": r"^$|^[#<{\x{feff}]|[\t\n\x0b\x0c\r ]",  # it opens the line: no comment, no JSON
+    "doc": r"^$|[\t\n\x0b\x0c\r ]",
+    "xpath": r"^$|[\t\n\x0b\x0c\r ]",
+}
+
+
+def one_word(name: str) -> str:
+    """Return a run's name without blanks, such as ``my_run``."""
+    return re.sub(r"\s+", "_", name) or "run"
+
+
+def _as_lines(frame: pl.DataFrame, fields: Sequence[str | pl.Expr], path: str) -> str:
+    """Return one line per row; refuse names that white space would split, from the file `path`."""
+    for what in (field for field in fields if isinstance(field, str) and field in _UNFIT):
+        unfit = frame[what].filter(frame[what].str.contains(_UNFIT[what]))
+        if len(unfit):
+            text = f"{what} {unfit[0]!r} cannot be a field between blanks; JSON Lines can hold it"
+            raise InputError.at("write.unfit", path, None, text)
+    lines = frame.select(pl.format(" ".join(["{}"] * len(fields)), *fields)).to_series()
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _write_results(run: Run, *place: str | pl.Expr, absent: Any = False, what: str = "") -> str:
+    """Write results as lines that end with their place; refuse one whose place is `absent`.
+
+    Results without scores get falling ones.
+    """
+    if np.any(absent):
+        text = f"result has no {what}; this format needs one, a collection tells it (--collection)"
+        raise InputError.at("write.unheld", run.source.path, int(run.line[absent][0]), text)
+    score = pl.col("score") if run.score is not None else -pl.col("rank")
+    fields = ("topic", pl.lit("Q0"), "doc", "rank", score, pl.lit(one_word(run.name)), *place)
+    return _as_lines(run.to_frame(), fields, run.source.path)
+
+
+# -- runs of passages and elements -----------------------------------------------------------------
+
+
+def parse_run(source: Source, *, unresolved: bool = False) -> Parsed:
+    """Parse a passage run; the order of the lines is the ranking, rank and rsv are not.
+
+    With `unresolved`, offsets of ``X`` or ``-1`` are results whose place is not known, and the
+    score may be anything, as for the official evaluator.
+    """
+    fields = _RUN_COLUMNS | {"start": pl.Int64, "length": pl.Int64}
+    rules = [RULES["start"], RULES["length"]]
+    if unresolved:
+        fields |= dict.fromkeys(("score", "start", "length"), pl.String)
+        start, length = (
+            pl.col(name).replace("X", str(UNKNOWN)).cast(pl.Int64, strict=False)
+            for name in ("start", "length")
+        )
+        length = pl.when(start == UNKNOWN).then(0).otherwise(length)
+        rules = [
+            RowRule(
+                "span.offset",
+                ~number.is_between(least, MAX_OFFSET).fill_null(value=False),
+                f"{name} {{{name}}} is neither an offset nor X",
+            )
+            for name, number, least in (("start", start, UNKNOWN), ("length", length, 0))
+        ]
+    keep = ("topic", "doc", "score", "start", "length")
+    table = tabulate(source, fields, keep, _PASSAGES, rules)
+    if unresolved:
+        table = table._replace(frame=table.frame.select("topic", "doc", start=start, length=length))
+    starts, lengths = table.frame["start"].to_numpy(), table.frame["length"].to_numpy()
+    return _make_run(source, table, starts, starts + lengths)
+
+
+def parse_element_run(source: Source) -> Parsed:
+    """Parse an element run; the order of the lines is the ranking, a collection gives places."""
+    from foveal.formats.xpaths import canonical_paths, is_root
+
+    fields, keep = _RUN_COLUMNS | {"xpath": pl.String}, ("topic", "doc", "score", "xpath")
+    table = tabulate(source, fields, keep, _ELEMENTS, [RULES["xpath"]])
+    xpath = canonical_paths(table.frame["xpath"].rechunk())
+    end = np.full(len(xpath), UNKNOWN, dtype=np.int64)
+    return _make_run(source, table, np.where(is_root(xpath), 0, end), end, xpath=xpath)
+
+
+def _make_run(source: Source, table: RowTable, start: Ints, end: Ints, **columns: Any) -> Parsed:
+    """Return the run of a table, whose name is that of the first line."""
+    if "score" in table.frame:
+        columns["score"] = table.frame["score"].to_numpy()
+    start.flags.writeable = end.flags.writeable = False  # so that the run need not copy it
+    words = head_fields(source)
+    run = Run.from_columns(
+        topic=table.frame["topic"],
+        doc=table.frame["doc"],
+        start=start,
+        end=end,
+        line=table.line,
+        name=words[5].decode(errors="replace") if len(words) > 5 else source.stem,
+        source=source.provenance,
+        note_grouping=GROUPED,
+        **columns,
+    )
+    return Parsed(run, [*table.problems])
+
+
+def write_run(run: Run) -> str:
+    """Write the run in 8 fields; every result must have a place."""
+    length = pl.col("end") - pl.col("start")
+    return _write_results(run, "start", length, absent=run.end < 0, what="end")
+
+
+def write_element_run(run: Run) -> str:
+    """Write the run in 7 fields; every result must have an XPath."""
+    absent = np.ones(len(run), dtype=bool) if run.xpath is None else run.xpath.is_null().to_numpy()
+    return _write_results(run, "xpath", absent=absent, what="XPath")
+
+
+# -- runs of documents -----------------------------------------------------------------------------
+
+
+def parse_document_run(source: Source) -> Parsed:
+    """Parse a document run, ordered as by trec_eval: by score, then document, both descending.
+
+    Text after the sixth field is ignored, as by trec_eval, with a warning.
+    """
+    keep, cut = ("topic", "doc", "score"), list[int]()
+    table = tabulate(source, _RUN_COLUMNS, keep, _DOCUMENTS)
+    if table.problems:
+        lines = source.data.split(b"\n")
+        for at, text in enumerate(lines):
+            fields = text.split()
+            if has_trailing_text(fields) and not fields[0].startswith(b"#"):
+                lines[at] = b" ".join(fields[:6])
+                cut.append(at + 1)
+        table = tabulate(replace(source, data=b"\n".join(lines)), _RUN_COLUMNS, keep, _DOCUMENTS)
+    topic, score = number_rows(table.frame["topic"]).number, table.frame["score"].to_numpy()
+    frame = table.frame.with_columns(line=pl.Series(table.line))
+    with np.errstate(over="ignore"):
+        single = score.astype(np.float32)
+    falls = (single[1:] < single[:-1]) & (topic[1:] == topic[:-1])
+    if not (falls | (topic[1:] > topic[:-1])).all():
+        frame = rank_results(frame.with_columns(place=pl.Series(topic)), "place", doc="doc")
+    first_cut = source.numbered(np.array(cut[:1], dtype=np.int64)).tolist()
+    run = Run.from_columns(
+        topic=frame["topic"],
+        doc=frame["doc"],
+        start=np.zeros(len(frame), dtype=np.int64),
+        end=np.full(len(frame), UNKNOWN, dtype=np.int64),
+        line=frame["line"],
+        score=frame["score"],
+        name=head_fields(source)[5].decode(errors="replace") if len(frame) else source.stem,
+        source=source.provenance,
+        notes=(Tally(ignored_text, len(cut), first_cut),) if cut else (),
+    )
+    return Parsed(run, [*table.problems])
+
+
+def ignored_text(number: int, first: Sequence[int]) -> str:
+    """Say that text after the sixth field was ignored, as trec_eval ignores it."""
+    lines = counted(number, "line")
+    return f"text after the sixth field is ignored: {lines}, the first on line {min(first)}"
+
+
+def rank_results(frame: pl.DataFrame, *groups: str, doc: str) -> pl.DataFrame:
+    """Return the rows in the order of trec_eval: by ``score``, then by document, both descending.
+
+    trec_eval keeps scores in single precision: scores that differ only beyond it are equal. Rows
+    are ordered within `groups`.
+    """
+    by: list[str | pl.Expr] = [*groups, pl.col("score").cast(pl.Float32), doc]
+    descending = [False] * len(groups) + [True, True]
+    return frame.sort(by, descending=descending, maintain_order=True)
+
+
+def write_document_run(run: Run) -> str:
+    """Write documents at their first result, with scores that keep their order."""
+    from foveal.formats.losses import keeps_scores
+
+    kept = run.take(run.first == np.arange(len(run)))
+    score = kept.score if keeps_scores(kept) else None
+    return _write_results(replace(kept, rank=None, score=score))
+
+
+# -- judgements of passages ------------------------------------------------------------------------
+
+_COLUMNS = ("topic", "Q0", "doc", "relchars", "doclen", "bep", "passages")
+_OFFSET_AND_LENGTH = "[0-9]{1,12}:[0-9]{1,12}"
+_GOOD_PASSAGES = f"^{_OFFSET_AND_LENGTH}(?: {_OFFSET_AND_LENGTH})*$"
+# The first passage that is wrong, or the last; finding it takes six times as long as checking all.
+_SUSPECT = pl.col("passages").str.extract(f"^(?:{_OFFSET_AND_LENGTH} )*([^ ]+)")
+_LINE_RULES = (
+    RULES["topic"],
+    RowRule(
+        "line.fields",
+        pl.col("doclen").is_null(),
+        "{fields} fields found, expected 5 or more: topic Q0 doc relchars doclen [bep off:len ...]",
+    ),
+    text_number_rule("relchars", "relevant characters"),
+    text_number_rule("doclen", "document length"),
+    text_number_rule("bep", "best entry point", least=UNKNOWN),
+    RowRule(
+        "judgements.passage",
+        ~pl.col("suspect").str.contains(f"^{_OFFSET_AND_LENGTH}$"),
+        "passage {suspect} is not of the form offset:length",
+    ),
+)
+_FITS = pl.col("relchars") <= pl.col("doclen"), pl.col("reach") <= pl.col("doclen")
+_SUM_RULES = (
+    RowRule(
+        "judgements.sum", ~_FITS[0], "{relchars} relevant characters in a document of {doclen}"
+    ),
+    RowRule(
+        "judgements.sum",
+        (pl.col("total") != pl.col("relchars")) & _FITS[0],
+        "{relchars} relevant characters, but the passages hold {total}",
+    ),
+    RowRule("judgements.length", ~_FITS[1], "a passage ends past the document's length {doclen}"),
+    RowRule(
+        "judgements.bep",
+        pl.col("bep") > pl.col("doclen"),
+        "best entry point {bep} is past the document's length {doclen}",
+    ),
+    RowRule(
+        "judgements.overlap", pl.col("overlaps") & _FITS[1], "two passages of this line overlap"
+    ),
+)
+
+
+def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
+    """Parse passage judgements.
+
+    `relchars` must be the sum of the passages and fit into the document. With `official` it is
+    taken at its word, as the official evaluator does.
+    """
+    problems = tuple[Problem, ...]()
+    if not source.data.isascii():
+        source, problems = drop_undecodable(source)
+    table = split_fields(source, _COLUMNS, problems)
+    is_good = table.frame["passages"].str.contains(_GOOD_PASSAGES).all()
+    suspect = pl.lit(None, pl.String) if is_good else _SUSPECT
+    table = table._replace(frame=table.frame.with_columns(suspect=suspect))
+    bad = check_rules(source.path, table.line, table.frame, _LINE_RULES)
+    frame, line, problems = table.without(bad) if bad else table
+    number = frame.select(pl.col("relchars", "doclen", "bep").cast(pl.Int64))
+    relchars, doclen, bep = (column.fill_null(UNKNOWN).to_numpy() for column in number)
+    pairs = frame.select(
+        pl.col("passages").str.split(" "), row=pl.int_range(pl.len(), dtype=pl.Int64)
+    )
+    pairs = pairs.drop_nulls("passages").explode("passages")
+    spans = pairs["passages"].str.splitn(":", 2).struct.unnest().select(pl.all().cast(pl.Int64))
+    row, (start, length) = pairs["row"].to_numpy(), (column.to_numpy() for column in spans)
+    end, n = start + length, len(number)
+    counts = np.bincount(row, minlength=n).astype(np.int64)
+    notes = list[str]()
+    if official:
+        alone = frame["bep"].is_not_null().to_numpy() & (counts == 0)
+        text = "best entry point without a passage; it is ignored"
+        notes = [f"{source.path}:{at}: {text}" for at in line[alone].tolist()]
+        bep = np.where(alone, UNKNOWN, bep)
+    else:
+        reach = np.zeros(n, dtype=np.int64)
+        np.maximum.at(reach, row, end)
+        total = np.bincount(row, length, n).astype(np.int64)
+        overlaps = np.zeros(n, dtype=bool)
+        if ((start[1:] < end[:-1]) & (row[1:] == row[:-1])).any():  # else all are in order
+            overlaps = _mark_overlaps(row, start, end, n)
+        is_wrong = (
+            (total != relchars) | overlaps | (np.max([reach, bep, relchars], axis=0) > doclen)
+        )
+        if is_wrong.any():  # a first pl.Series of an array imports numpy.ma, which takes 7 ms
+            sums = number.with_columns(
+                total=pl.Series(total), reach=pl.Series(reach), overlaps=pl.Series(overlaps)
+            )
+            problems += tuple(check_rules(source.path, line, sums, _SUM_RULES))
+    rows = {
+        "topic": frame["topic"],
+        "doc": frame["doc"],
+        "line": line,
+        "length": doclen,
+        "bep": np.where(relchars > 0, bep, UNKNOWN),
+        "relevant": relchars > 0,
+    }
+    about: dict[str, Any] = {"declared": relchars, "notes": tuple(notes)}
+    judgements = Judgements.from_rows(rows, counts, start, end, source=source.provenance, **about)
+    problems += tuple(judgements.find_repeated())
+    return _drop_bad(judgements, problems) if problems else Parsed(judgements, [])
+
+
+def _mark_overlaps(row: Ints, start: Ints, end: Ints, n: int) -> npt.NDArray[np.bool_]:
+    """Mark the rows, of `n`, of which two spans overlap."""
+    extent, overlaps = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
+    np.maximum.at(extent, row, end)
+    base = lay_out(extent)[row] if n else start
+    overlaps[row[conflicts(start + base, end + base)[1]]] = True
+    return overlaps
+
+
+def write_judgements(judgements: Judgements) -> str:
+    """Write judgements in FOL; quotes, elements and the size of grades are left behind."""
+    own, n = judgements, len(judgements)
+    graded = np.zeros(n, dtype=bool)
+    if own.grade is not None:
+        graded[own.row[own.grade <= 0]] = True
+    for bad, what in (
+        (own.length < 0, "the length of the document is missing"),
+        (own.pair != np.arange(n), "a second assessor"),
+        (graded, "a span of grade 0"),
+        (_mark_overlaps(own.row, own.start, own.end, n), "overlapping spans"),
+    ):
+        check_rows(own, bad, what)
+    spans = pl.DataFrame({"row": own.row, "start": own.start, "end": own.end})
+    passage = pl.format("{}:{}", "start", pl.col("end") - pl.col("start")).str.join(" ")
+    joined = spans.group_by("row", maintain_order=True).agg(passage=passage)
+    frame = _tabulate_rows(own, relchars=own.rel_size, doclen=own.length, bep=own.bep)
+    frame = frame.with_columns(row=np.arange(n)).join(
+        joined, on="row", how="left", maintain_order="left"
+    )
+    passages = pl.format(" {} {}", "bep", "passage")
+    length = pl.concat_str("doclen", passages, ignore_nulls=True)
+    return _as_lines(frame, ("topic", pl.lit("Q0"), "doc", "relchars", length), own.sources[0].path)
+
+
+def _tabulate_rows(judgements: Judgements, **columns: Any) -> pl.DataFrame:
+    """Return topic and document of each judgement, with other columns."""
+    topic = pl.Series(judgements.topics, dtype=pl.String).gather(judgements.topic)
+    return pl.DataFrame({"topic": topic, "doc": judgements.doc, **columns})
+
+
+# -- judgements of documents -----------------------------------------------------------------------
+
+
+def parse_grades(source: Source) -> Parsed:
+    """Parse judgements of whole documents: grade above 0 is relevant."""
+    keep = ("topic", "doc", "grade")
+    frame, line, problems = tabulate(source, _GRADES, keep, "topic iteration doc grade")
+    rows = frame.select("topic", "doc", relevant=pl.col("grade") > 0, line=pl.Series(line))
+    none = np.zeros(len(frame), dtype=np.int64)
+    judgements = Judgements.from_rows(
+        rows, none, none[:0], none[:0], source=source.provenance, has_text=False
+    )
+    problems += tuple(judgements.find_repeated())
+    return _drop_bad(judgements, problems) if problems else Parsed(judgements, [])
+
+
+def write_grades(judgements: Judgements) -> str:
+    """Write one line per document, grade 1 or 0; which text is relevant is left behind."""
+    check_rows(judgements, judgements.pair != np.arange(len(judgements)), "a second assessor")
+    frame = _tabulate_rows(judgements, grade=judgements.relevant.astype(np.int64))
+    return _as_lines(frame, ("topic", pl.lit("0"), "doc", "grade"), judgements.sources[0].path)
+
+
+# -- formats ---------------------------------------------------------------------------------------
+
+_NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+# A part of a document: offsets, an unresolved offset, XPaths.
+_PLACE = re.compile(rb"^[-+]?[0-9]+(:[0-9]+)?$|^X$|^/|\[[0-9]+\]")
+_PASSAGE = re.compile(rb"[0-9]+:[0-9]+$")  # ends judgements, which may have eight fields, too
+
+
+def has_trailing_text(fields: Sequence[bytes]) -> bool:
+    """Return True if text that is not a place of a passage or element follows the six fields.
+
+    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours a comment".split())
+    True
+    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours 20 15".split())
+    False
+    """
+    if len(fields) <= 6 or not _NUMBER.fullmatch(fields[4]):
+        return False
+    # Passages have eight fields, elements seven.
+    return not any(map(_PLACE.search, fields[6:8] if len(fields) <= 8 else fields[6:7]))
+
+
+def _recognise(source: Source, kind: str) -> str:
+    """Return the name of the format of a run or of judgements, by the fields of the first line."""
+    fields = head_fields(source)
+    n = len(fields)
+    ends_in_passage = n > 4 and _PASSAGE.match(fields[-1]) is not None
+    is_run = kind == "run"
+    has_text = is_run and n > 6 and not fields[6].isdigit() and has_trailing_text(fields)
+    if is_run and n == 7 and fields[6].startswith(b"/"):
+        return "elements"
+    if is_run and n == 8 and not ends_in_passage and not has_text:
+        return "fol"
+    name = ""
+    if is_run and (n == 6 or has_text):
+        name = "trec"
+    elif not is_run and (n == 5 or (n > 6 and ends_in_passage)):
+        name = "fol"
+    elif not is_run and n == 4:
+        name = "trec"
+    if name and fields[1] != b"Q0" and (n > 5 or b"\t" in source.head[1]):
+        from foveal.formats.trec_genomics import is_gold, is_run_line
+
+        # Lines of TREC Genomics may have as many fields.
+        return "" if is_run_line(fields) or is_gold(source) else name
+    return name
+
+
+FORMATS = (
+    Format(
+        "fol",
+        "run",
+        """Passages of INEX since 2007, also called FOL: 8 fields.
+
+`topic Q0 doc rank rsv runid start length`
+
+The order of the lines is the ranking. `rank` may be anything; `rsv`, the score, must be a finite
+number. `Q0` is ignored. `start` and `length` count characters of the document's text. The name of
+the run is that of the first line. If the lines of a topic are not together they are grouped in
+their order, with a warning.""",
+        "1 Q0 reaction-ferries 1 10.7209 paragraphs 59 242\n1 Q0 fords 2 9.5 paragraphs 0 180\n",
+        lambda source: _recognise(source, "run") == "fol",
+        parse_run,
+        write_run,
+        lazy_losses("run_losses", keeps="results offsets"),
+    ),
+    Format(
+        "elements",
+        "run",
+        """Elements of INEX: 7 fields, the last an XPath.
+
+`topic Q0 doc rank rsv runid xpath`
+
+The order of the lines is the ranking. A path of one step, such as `/article[1]`, is the whole
+document. Resolving any other path needs a collection index; without one, measures that need no
+place can be computed, and the others say so. `[1]` may be left out: in all formats,
+`/article/sec` and `/article[1]/sec[1]` are the same result.""",
+        "289 Q0 9996 1 0.9999 ours /article[1]/body[1]/section[2]/p[1]\n",
+        lambda source: _recognise(source, "run") == "elements",
+        parse_element_run,
+        write_element_run,
+        lazy_losses("run_losses", keeps="results offsets xpaths"),
+    ),
+    Format(
+        "fol",
+        "judgements",
+        """Passages of INEX since 2007, also called FOL: 5 fields or more.
+
+`topic Q0 doc relevant-characters document-length [best-entry-point offset:length ...]`
+
+Five fields: judged, nothing relevant. The relevant characters must be the sum of the passages, and
+passages must lie within the document and not overlap. One line per topic and document.""",
+        "1 Q0 reaction-ferries 3117 3589 302 59:992 1082:1064 2190:708 2969:353\n"
+        "1 Q0 fords 0 3579\n",
+        lambda source: _recognise(source, "judgements") == "fol",
+        parse_judgements,
+        write_judgements,
+        lazy_losses("judgement_losses", form="fol"),
+    ),
+    Format(
+        "trec",
+        "run",
+        """TREC runs of whole documents: 6 fields.
+
+`topic Q0 doc rank score runid`
+
+Results are ordered as trec_eval orders them: by score, and where scores are equal by document
+name, both descending. Scores count in single precision,
+[as in trec_eval](decisions.md#trec-ties). The rank is ignored. Text after the sixth field is
+ignored as well, with a warning, unless it may be an offset or an XPath: that is an error.
+
+Measures of text need the length of a returned document; passage judgements give it for every
+judged document.""",
+        "301 Q0 FR940202-2-00150 1 2.129133 STANDARD\n",
+        lambda source: _recognise(source, "run") == "trec",
+        parse_document_run,
+        write_document_run,
+        lazy_losses("run_losses", keeps=""),
+    ),
+    Format(
+        "trec",
+        "judgements",
+        """TREC judgements of whole documents (qrels): 4 fields.
+
+`topic iteration doc grade`
+
+The second field is ignored. A grade above 0 is relevant. Such judgements serve the measures on
+documents.""",
+        "301 0 FR940202-2-00150 1\n301 0 FR940104-0-00001 0\n",
+        lambda source: _recognise(source, "judgements") == "trec",
+        parse_grades,
+        write_grades,
+        lazy_losses("judgement_losses", form="trec"),
+    ),
+)
