@@ -21,6 +21,7 @@ from foveal.analysis.budgets import budget_curves
 from foveal.analysis.fidelity import fidelity
 from foveal.analysis.projection import Projections, project
 from foveal.analysis.segmentation import Segmentation
+from foveal.analysis.statistics import Statistics, run_statistics
 from foveal.errors import UsageError
 from foveal.model import Judgements, Results, Run
 from foveal.model.result_object import Result
@@ -67,6 +68,7 @@ OBJECTS: dict[str, Callable[[], Result]] = {
     ),
     "anchors": lambda: verify(QUOTED, TEXTS),
     "axioms": lambda: axioms(["charF", "P@10"], campaigns=10),
+    "statistics": lambda: Statistics({r.name: run_statistics(r) for r in RUNS}),
 }
 FOUND: dict[str, Result] = {}
 
