@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -168,7 +167,7 @@ class Fidelity(Result):
         """No measure breaks an ordering that must hold."""
         return all(verdict.passed for verdict in self.verdicts)
 
-    @cached_property
+    @property
     def sentences(self) -> tuple[str, ...]:
         return tuple(text for verdict in self.verdicts for text in verdict.words)
 
@@ -412,8 +411,7 @@ def fidelity(
         named = TRIED if default else trial.tried
         for label in scored.measures if named is None else named:
             outcomes[label] = try_measures(scored, trial.expected, [label], level=level)
-            swapped = trial.made.swapped if trial.made else None
-            verdicts[label] = _judge(outcomes[label], swapped)
+            verdicts[label] = _judge(outcomes[label], trial.made.swapped if trial.made else None)
     # Runs of text and of elements that share a name differ, and so do their measures.
     whole = scores[0]
     if len(scores) > 1:
@@ -467,8 +465,7 @@ def _simulate_trials(
     of_elements = [measure for measure in measures if measure.structural]
     of_text = [measure for measure in measures if not measure.structural]
     entries = [m for m in measures if m.overlap_rule is OverlapRule.ONE_PER_DOCUMENT]
-    counts = [measure for measure in measures if measure.higher_is_better is None]
-    untried = counts if orderings is None else []
+    untried = [m for m in measures if orderings is None and m.higher_is_better is None]
     usual = asdict(Options())
     altering = [
         option
@@ -476,35 +473,32 @@ def _simulate_trials(
         if options.get(option, usual[option]) != usual[option]
         and not (option == "snap" and of_elements)
     ]
-    refused = ""
     if entries:
-        refused = (
+        raise UsageError(
             f"{name(entries)}: about one entry point in each document, while simulated runs return "
             "parts of documents, several of some; such measures take your own runs (--runs)"
         )
-    elif of_elements and collection is None:
-        refused = (
+    if of_elements and collection is None:
+        raise UsageError(
             f"{name(of_elements)}: about elements; simulated runs of elements take a collection "
             "(--collection)"
         )
-    elif altering:
-        refused = (
+    if altering:
+        raise UsageError(
             f"--{altering[0].replace('_', '-')} alters runs, and the order of simulated ones is "
             "known only as they are; leave it out, or write them ('foveal simulate') and try the "
             "files (--runs)"
         )
-    elif empty == EMPTY[0] and not of_text:
-        refused = (
+    if empty == EMPTY[0] and not of_text:
+        raise UsageError(
             f"--empty {empty} is for measures of text; {name(of_elements)}: about elements, and a "
             "result without text is none"
         )
-    elif len(untried) == len(measures):
-        refused = (
-            f"nothing to try: neither more nor less of {name(counts)} is better; expected a "
+    if len(untried) == len(measures):
+        raise UsageError(
+            f"nothing to try: neither more nor less of {name(untried)} is better; expected a "
             "measure that tells good from bad"
         )
-    if refused:
-        raise UsageError(refused)
     notes: list[str] = []
     if task is not None:
         preset = find_preset(task)
@@ -679,14 +673,17 @@ def _describe_aspect(outcomes: Sequence[OrderingOutcome], name: str) -> str:
             pair if (pair := _name_pair(o)) not in told else f"{o.better} from {o.worse}"
             for o in same
         ]
-        pairs = _shorten(list(dict.fromkeys(blurred)), ", ", " and")
+        pairs = some(list(dict.fromkeys(blurred)), _SHOWN)
         unseen = f"; does not tell {pairs}: equal on {same[0].on_topics}"
     if wrong or doubtful:
         verb = "is not clear about"
         if wrong:
             lost, won = sum(o.losses for o in outcomes), sum(o.wins for o in outcomes)
             verb = "reverses" if lost > won else "does not always see"
-        return f"{verb} {name}: {_shorten([*map(str, wrong + doubtful)], '; ', '; and')}{unseen}"
+        listed = [str(o) for o in (*wrong, *doubtful)]
+        if len(listed) > _SHOWN:
+            listed = [*listed[:_SHOWN], f"and {len(listed) - _SHOWN} more"]
+        return f"{verb} {name}: {'; '.join(listed)}{unseen}"
     loose = sum(o.expected == "mean" for o in holding)
     how = "on average" if loose else "on every topic"
     if 0 < loose < len(holding):
@@ -701,8 +698,3 @@ def _name_pair(outcome: OrderingOutcome) -> str:
     """Name the part sets of an ordering between parts, else its runs."""
     names = (outcome.better, outcome.worse)
     return " from ".join(map(part_set, names) if outcome.aspect == "parts" else names)
-
-
-def _shorten(texts: Sequence[str], comma: str, last: str) -> str:
-    more = f"{last} {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-    return comma.join(texts[:_SHOWN]) + more
