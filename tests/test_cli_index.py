@@ -364,7 +364,7 @@ def test_statistics_of_a_folder_of_judgements(
     (tmp_path / "q" / "qrels.txt").write_text("1 Q0 d1 10 100 0 0:10\n")
     done = call(capsys, "stats", str(tmp_path / "q"))
     assert done.code == 0, done.err
-    assert done.out.startswith(f"{tmp_path / 'q'}: judgements")
+    assert f"{tmp_path / 'q'}\tjudgements\ttopics\t\t1\n" in done.out
 
 
 @pytest.mark.parametrize("name", ["docs", "docs.json", "docs.gz"])

@@ -73,7 +73,7 @@ def test_properties_are_a_row_for_each_family(capsys: pytest.CaptureFixture[str]
     rows = table_rows(text)
     assert list(rows) == [family.name for family in FAMILIES]
     for family in FAMILIES:
-        cells = [family.cell(name) for name in PROPERTIES]
+        cells = [family.cells[name] for name in PROPERTIES]
         marks = [("*" if cell.paper else "~") if cell.opinion else "" for cell in cells]
         assert rows[family.name] == [f"{c.value}{m}" for c, m in zip(cells, marks, strict=True)]
     assert max(map(len, text.splitlines())) <= 105
@@ -86,7 +86,7 @@ def test_properties_note_where_the_paper_says_something_else(
     text = " ".join(capsys.readouterr().out.split())
     for family in FAMILIES:
         for name in PROPERTIES:
-            cell = family.cell(name)
+            cell = family.cells[name]
             assert cell.note in text
             if cell.disputed:
                 assert f"the paper says {cell.paper}; {cell.note}" in text

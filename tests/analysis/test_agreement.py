@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal import Judgements, UsageError, agreement
-from foveal.analysis.agreement import COUNTS, FIGURES, Agreement
-from foveal.analysis.agreement_coefficients import GroupedLengths, expected_disagreement
+from foveal.analysis.agreement import COUNTS, FIGURES, Agreement, expected_disagreement
 from foveal.collection import build_index
 from foveal.errors import InputError
 from shared_data import DATA
@@ -445,13 +444,11 @@ def test_the_closed_form_of_expected_disagreement_is_the_enumeration(data: st.Da
     ]
     sections = [s for continua in documents for one in continua for s in one.sections]
     units, gaps = (
-        GroupedLengths(np.array(own, dtype=np.int64), np.zeros(len(own), dtype=np.int64))
+        np.array([length for _, length, unit in sections if unit is kind], dtype=np.int64)
         for kind in (True, False)
-        for own in [[length for _, length, unit in sections if unit is kind]]
     )
     size = float(sum(length for _, length, _ in sections))
-    (found,) = expected_disagreement(units, gaps, np.array([size])).tolist()
-    assert same(found, naive_expected(documents))
+    assert same(expected_disagreement(units, gaps, size), naive_expected(documents))
 
 
 def cut_pairs(length: int) -> st.SearchStrategy[tuple[int, ...]]:

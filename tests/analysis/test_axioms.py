@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal import evaluate, parse_measure
-from foveal.analysis.axiom_campaigns import LENGTHS, TREES, TWINS, ListKind, draw
+from foveal.analysis.axiom_campaigns import LENGTHS, TREES, TWINS, ListKind, draw_campaigns
 from foveal.analysis.axioms import AXIOMS, REASONS, AxiomOutcome, Axioms, axioms
 from foveal.errors import UsageError
 from foveal.measures import Measure, OverlapRule, all_measures
@@ -79,10 +79,11 @@ def test_counterexamples_are_what_they_say(measure: str, axiom: str) -> None:
     example = axioms(measure, campaigns=FEW)[measure, axiom].counterexample
     assert example is not None
     truth: dict[str, dict[str, object]] = {d: {"length": n} for d, n in LENGTHS.items()}
-    for doc, start, end in read(example.judged):
+    for doc, start, end in read(example.relevant):
         truth[doc].setdefault("spans", []).append((start, end))  # type: ignore[attr-defined]
     judged = Judgements.from_highlights({"t": truth})
-    for results, expected in ((example.before, example.score), (example.after, example.changed)):
+    lists = {example.list: example.score, example.changed_list: example.changed_score}
+    for results, expected in lists.items():
         run = Run.from_results({"t": read(results)}, name="r")
         assert evaluate(run, judged, measure)["r", measure] == pytest.approx(expected, abs=1e-12)
 
@@ -193,8 +194,8 @@ def test_a_measure_can_say_itself_what_it_means_to_break() -> None:
 def test_the_smallest_counterexample_is_shown() -> None:
     example = axioms(wrong("Wrong", WRONG["bounded"]))["Wrong", "bounded"].counterexample
     assert example is not None
-    assert len(example.judged.split()) == 1  # one passage is enough
-    assert example.changed > 1
+    assert len(example.relevant.split()) == 1  # one passage is enough
+    assert example.changed_score > 1
 
 
 # -- what does not apply ---------------------------------------------------------------------------
@@ -231,7 +232,7 @@ def test_refusing_a_list_is_as_good_as_scoring_it_well() -> None:
 @given(st.sampled_from(list(ListKind)), st.integers(0, 50))
 @settings(max_examples=20)
 def test_campaigns_are_what_their_kind_says(kind: ListKind, seed: int) -> None:
-    for campaign in draw(kind, 20, seed):
+    for campaign in draw_campaigns(kind, 20, seed):
         assert any(campaign.relevant.values())
         assert set(campaign.relevant) <= set(TWINS)
         results = campaign.results

@@ -19,7 +19,7 @@ import pytest
 import foveal
 import naive_structure
 import trees
-from foveal.analysis.properties import FAMILIES, PROPERTIES, SIGNS, Family
+from foveal.analysis.properties import FAMILIES, PAPER_COLUMNS, PROPERTIES, SIGNS, Family
 from foveal.collection import build_index
 from foveal.errors import InputError
 from foveal.measures import Cutoff, Measure, OverlapRule, all_measures, find_measure, parse_measure
@@ -334,7 +334,7 @@ EXPERIMENTS: dict[str, Callable[[Family, Laboratory], str]] = {
 def test_the_experiment_shows_what_the_table_says(
     family: Family, name: str, laboratory: Laboratory
 ) -> None:
-    assert EXPERIMENTS[name](family, laboratory) == family.cell(name).value
+    assert EXPERIMENTS[name](family, laboratory) == family.cells[name].value
 
 
 # --------------------------------------------------------------------------------------------
@@ -351,7 +351,7 @@ def test_precision_and_recall_are_told_apart(laboratory: Laboratory) -> None:
     """One measure at a time: families have both, or there would be nothing to tell apart."""
 
     def has(label: str) -> str:
-        alone = Family(label, (label,), "")
+        alone = Family(label, (label,))
         return recall(alone, laboratory) + precision(alone, laboratory)
 
     shown = {label: has(label) for label in ("charP", "charR", "HiP", "HiR", "gR", "AP", "BEPD")}
@@ -375,7 +375,7 @@ def test_precision_and_recall_are_told_apart(laboratory: Laboratory) -> None:
     ],
 )
 def test_settings_that_ignore_overlap_reward_it(label: str, laboratory: Laboratory) -> None:
-    assert overlap(Family(label, (label,), ""), laboratory) == "+"
+    assert overlap(Family(label, (label,)), laboratory) == "+"
 
 
 @pytest.mark.parametrize("name", ["GR", "PRUM", "EPRUM"])
@@ -395,8 +395,8 @@ def test_prum_has_recall_only_if_those_who_never_find_enough_count_as_failures(
     laboratory: Laboratory,
 ) -> None:
     zero, read_on = family("PRUM").measures
-    assert recall(Family("", (zero,), ""), laboratory) == "y"
-    assert recall(Family("", (read_on,), ""), laboratory) == "n"
+    assert recall(Family("", (zero,)), laboratory) == "y"
+    assert recall(Family("", (read_on,)), laboratory) == "n"
 
 
 @pytest.mark.parametrize("name", ["HiXEval", "iP"])
@@ -429,11 +429,11 @@ def test_every_measure_that_rewards_anything_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_rows_are_complete(family: Family) -> None:
-    assert len(family.values.split()) == len(PROPERTIES)
-    cells = {name: family.cell(name) for name in PROPERTIES}
+    cells = family.cells
+    assert list(cells) == list(PROPERTIES)
     assert {cell.value for cell in cells.values()} <= set(SIGNS)
     assert {name for name, cell in cells.items() if cell.opinion} == set(cells) - set(EXPERIMENTS)
-    assert {*family.notes, *family.settings} <= set(PROPERTIES)
+    assert set(family.settings) <= set(PROPERTIES)
     for cell in cells.values():
         assert cell.note or not cell.disputed
         assert not (cell.opinion and cell.disputed)
@@ -460,9 +460,8 @@ def test_the_paper_is_quoted_correctly() -> None:
     lines = text[text.index("Metric Property\t") :].split("\n\n")[0].splitlines()
     header = lines[0].split("\t")
     printed = {line.split("\t")[0]: line.split("\t") for line in lines}
-    quoted = [family for family in FAMILIES if family.paper]
-    assert {family.column for family in quoted} == set(header[1:])
-    for family in quoted:
+    assert set(PAPER_COLUMNS.values()) == set(header[1:])
+    for family in (family for family in FAMILIES if family.name in PAPER_COLUMNS):
         for row, name in PAPER.items():
-            value = re.sub(r" *<sup>.*", "", printed[row][header.index(family.column)])
-            assert family.cell(name).paper == value, f"{family.name}: {row}"
+            value = re.sub(r" *<sup>.*", "", printed[row][header.index(PAPER_COLUMNS[family.name])])
+            assert family.cells[name].paper == value, f"{family.name}: {row}"

@@ -160,7 +160,7 @@ def test_the_kind_is_told_from_the_content(index: str, capsys: pytest.CaptureFix
     names = ("judgements.jsonl", "topics.jsonl", "runs/paragraphs.run")
     paths = [index, *(str(CAMPAIGN / name) for name in names)]
     outcome = call(capsys, "stats", *paths, "-C", index, "-f", "json")
-    found = {entry["kind"]: entry for entry in json.loads(outcome.out).values()}
+    found = {entry["kind"]: entry for entry in json.loads(outcome.out)["files"].values()}
     assert set(found) == {"collection", "judgements", "topics", "run"}
     assert found["collection"]["documents"] == 43
     assert found["judgements"]["relevant documents"] == 77
@@ -175,12 +175,22 @@ def test_the_table_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     run = tmp_path / "r"
     paths = "".join(f"1 Q0 d 1 1 r /a/t{i}\n" for i in range(23))
     run.write_text(f"1 Q0 e 1 1 r /a/p\n1 Q0 d 1 1 r /a/p\n{paths}")
-    lines = call(capsys, "stats", str(run)).out.splitlines()
+    lines = call(capsys, "stats", str(run), "-f", "table").out.splitlines()
+    cells = [line.split() for line in lines]
     assert lines[0] == f"{run}: run"
-    assert "  results                                       25" in lines
-    assert "  documents per topic                           mean 2  median 2  min 2  max 2" in lines
-    assert "    p                                           2" in lines
-    assert lines[-1] == "    ... and 4 more (all with -f json)"
+    assert ["results", "25"] in cells
+    assert ["documents", "per", "topic", "mean", "2"] in cells
+    assert ["results", "by", "tag", "p", "2"] in cells
+    assert lines[-1] == "results by tag: 4 more in other formats."
+
+
+def test_rows_hold_every_number_and_text(capsys: pytest.CaptureFixture[str], index: str) -> None:
+    out = call(capsys, "stats", index, "-f", "tsv").out
+    header, *rows = (line.split("\t") for line in out.splitlines())
+    assert header == ["path", "kind", "figure", "key", "value"]
+    assert [index, "collection", "white space", "keep", "none"] in rows
+    assert [index, "collection", "elements by tag", "p", "420"] in rows
+    assert [index, "collection", "document length", "max", "4355.0"] in rows
 
 
 def test_a_damaged_index_is_refused(

@@ -22,6 +22,7 @@ from foveal.analysis.fidelity import fidelity
 from foveal.analysis.projection import Projections, project
 from foveal.analysis.recall_bases import recall_base
 from foveal.analysis.segmentation import Segmentation
+from foveal.analysis.statistics import Statistics, run_statistics
 from foveal.errors import UsageError
 from foveal.measures import toy
 from foveal.model import Judgements, Results, Run
@@ -70,6 +71,7 @@ OBJECTS: dict[str, Callable[[], Result]] = {
     "anchors": lambda: verify(QUOTED, TEXTS),
     "recall base": lambda: recall_base(toy.judgements(), "toy"),
     "axioms": lambda: axioms(["charF", "P@10"], campaigns=10),
+    "statistics": lambda: Statistics({r.name: run_statistics(r) for r in RUNS}),
 }
 FOUND: dict[str, Result] = {}
 

@@ -2,56 +2,28 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from foveal.analysis.comparison import Comparison, compare, significant_pairs
-    from foveal.analysis.correlation_results import Correlations
-    from foveal.analysis.fidelity import Fidelity
-    from foveal.analysis.pooling import Pooling, pool
+    from foveal.analysis.comparison import compare, significant_pairs
+    from foveal.analysis.pooling import pool
     from foveal.analysis.rankings import correlate
-    from foveal.analysis.score_matrix import ScoreMatrix
-    from foveal.analysis.simulation import Ordering, Simulation, expected_orderings, simulate
-    from foveal.analysis.stability import power_of, swaps_of
-    from foveal.analysis.tasks import by_task
+    from foveal.analysis.simulation import simulate
 
-__all__ = [
-    "Comparison",
-    "Correlations",
-    "Fidelity",
-    "Ordering",
-    "Pooling",
-    "ScoreMatrix",
-    "Simulation",
-    "by_task",
-    "compare",
-    "correlate",
-    "expected_orderings",
-    "pool",
-    "power_of",
-    "significant_pairs",
-    "simulate",
-    "swaps_of",
-]
+__all__ = ["compare", "correlate", "pool", "significant_pairs", "simulate"]
 
 _HOME = {
-    "comparison": ("Comparison", "compare", "significant_pairs"),
-    "correlation_results": ("Correlations",),
-    "fidelity": ("Fidelity",),
-    "pooling": ("Pooling", "pool"),
-    "rankings": ("correlate",),
-    "score_matrix": ("ScoreMatrix",),
-    "simulation": ("Ordering", "Simulation", "expected_orderings", "simulate"),
-    "stability": ("power_of", "swaps_of"),
-    "tasks": ("by_task",),
+    "compare": "comparison",
+    "correlate": "rankings",
+    "pool": "pooling",
+    "significant_pairs": "comparison",
+    "simulate": "simulation",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Load a module only when one of its names is asked for."""
-    import importlib
-
-    for module, names in _HOME.items():
-        if name in names:
-            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Load a module only when its function is asked for."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -9,11 +9,12 @@ if it fails, the smallest campaign found that breaks it is shown.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,111 +29,110 @@ from foveal.analysis.axiom_campaigns import (
     AxiomCampaigns,
     ListedResult,
     ListKind,
-    show_list,
+    ResultList,
 )
 from foveal.errors import UsageError, counted, some
 from foveal.measures import Cutoff, Measure, all_measures, find_measure, parse_measures
 from foveal.model.result_object import Result
 from foveal.model.tables import Table
 
-__all__ = [
-    "AXIOMS",
-    "REASONS",
-    "Axiom",
-    "AxiomOutcome",
-    "AxiomVerdict",
-    "Axioms",
-    "Counterexample",
-    "axioms",
-]
+__all__ = ["AXIOMS", "REASONS", "Axiom", "AxiomOutcome", "Axioms", "axioms"]
 
 Floats = npt.NDArray[np.float64]
 Rng = np.random.Generator
-ResultList = tuple[ListedResult, ...]
-Change = Callable[[AxiomCampaign, ListKind, Rng], ResultList | None]
+T = TypeVar("T")
 
-_TOLERANCE = 1e-9
-_CAMPAIGNS = 400
-_RANK, _LEVEL = "10", "0.5"
-"""Cut-offs of measures given without a required one; no list here is longer than the rank."""
-_COUNT = "counts something: neither more nor less of it is better"
-_REPETITION = "tells how much a run repeats itself or reads, not what it finds"
-REFUSED = "such lists are refused"
-ALL = "all"
+# -- axioms ------------------------------------------------------------------------------------
+
+Change = Callable[[AxiomCampaign, Rng], ResultList | None]
+"""Returns the changed results of a campaign; None if an axiom cannot be tested on them."""
 
 
-class Expectation(Enum):
-    """The allowed effect on the score."""
-
-    WITHIN = "stays within the range"
-    NOT_BETTER = "does not get better"
-    NOT_WORSE = "does not get worse"
-    SAME = "stays the same"
-    WORST = "is the worst there is"
-    IDEAL = "is full"
-
-
-@dataclass(frozen=True)
-class Axiom:
-    """A property that a measure should have.
-
-    Parameters
-    ----------
-    name : str
-    title : str
-        In a few words.
-    words : str
-        The exact definition.
-    expected : Expectation
-    change : callable
-        Returns the changed results of a campaign; None if it cannot be tested on them.
-    refusing : bool
-        True if a measure may refuse the changed list instead.
-    no : mapping of ListKind to str
-        Kinds of lists that it does not apply to, and the reasons.
-    """
+class Axiom(NamedTuple):
+    """A property that a measure should have."""
 
     name: str
     title: str
+    """In a few words."""
     words: str
-    expected: Expectation
+    """The exact definition."""
+    expected: str
+    """The allowed effect on the score, as `_judge` names it."""
     change: Change
-    refusing: bool = False
-    no: Mapping[ListKind, str] | None = None
+    refusing: bool
+    """True if a measure may refuse the changed list instead."""
+    no: Mapping[ListKind, str]
+    """Kinds of lists that it does not apply to, and the reasons."""
 
 
-_COMPARED = (Expectation.NOT_BETTER, Expectation.NOT_WORSE, Expectation.SAME)
-"""Expectations about the change of a score."""
-
-# -- changes -----------------------------------------------------------------------------------
+AXIOMS: list[Axiom] = []
+"""The axioms in their order."""
 
 
-def _crowd(campaign: AxiomCampaign, kind: ListKind, rng: Rng) -> ResultList:
-    """Return every result twice, and one that overlaps it."""
+def _axiom(
+    title: str, expected: str, *, refusing: bool = False, no: Mapping[ListKind, str] | None = None
+) -> Callable[[Change], Change]:
+    """Make an axiom of a function that changes results; its docstring is the definition."""
+
+    def register(change: Change) -> Change:
+        name, words = change.__name__.strip("_"), " ".join((change.__doc__ or "").split())
+        AXIOMS.append(Axiom(name, title, words, expected, change, refusing, no or {}))
+        return change
+
+    return register
+
+
+def _pick(items: Sequence[T], rng: Rng) -> T | None:
+    """Return one of the items, None if there are none."""
+    return items[int(rng.choice(len(items)))] if items else None
+
+
+def _exchange(
+    results: ResultList, allowed: Callable[[ListedResult, ListedResult], bool], rng: Rng
+) -> ResultList | None:
+    """Let two neighbours change places."""
+    pairs = [(i, pair) for i, pair in enumerate(pairwise(results)) if allowed(*pair)]
+    return _pick([(*results[:i], b, a, *results[i + 2 :]) for i, (a, b) in pairs], rng)
+
+
+@_axiom("scores stay within the range", "within", refusing=True)
+def _bounded(campaign: AxiomCampaign, rng: Rng) -> ResultList:
+    """Whatever a list returns, overlapping text and repeats included, its score lies within the
+    range that the measure declares, or the list is refused. Where no upper end is declared, it is
+    the full score; where there is none either, the axiom does not apply.
+    """
     found: list[ListedResult] = []
-    for result in campaign.results:
-        found += [result, result]
-        if kind is ListKind.ELEMENTS:
-            found.append(ListedResult(result.doc, *TREES[result.doc]["/a[1]"], "/a[1]"))
-        else:
-            start = int(rng.integers(0, result.end))
-            found.append(ListedResult(result.doc, start, LENGTHS[result.doc]))
+    for result in campaign.results:  # every result twice, and one that overlaps it
+        other = campaign.whole(result.doc)
+        if campaign.kind is not ListKind.ELEMENTS:
+            other = other._replace(start=int(rng.integers(0, result.end)))
+        found += [result, result, other]
     return tuple(found)
 
 
-def _pick(places: Sequence[int], rng: Rng) -> int | None:
-    return int(rng.choice(places)) if len(places) else None
-
-
-def _repeat(campaign: AxiomCampaign, _: ListKind, rng: Rng) -> ResultList | None:
-    at = _pick(range(len(campaign.results)), rng)
-    if at is None:
-        return None
+@_axiom("a repeat adds nothing", "not better", refusing=True)
+def _duplicate(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+    """A result that stands in the list twice, right after itself, does not make the score better;
+    or the list is refused.
+    """
     results = campaign.results
-    return (*results[: at + 1], results[at], *results[at + 1 :])
+    return _pick([(*results[: i + 1], *results[i:]) for i in range(len(results))], rng)
 
 
-def _split(campaign: AxiomCampaign, _: ListKind, rng: Rng) -> ResultList | None:
+@_axiom(
+    "cutting in two does not pay",
+    "not better",
+    no={
+        ListKind.ELEMENTS: "an element cannot be cut in two",
+        ListKind.ENTRIES: "a document has one result",
+    },
+)
+def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+    """A result that is relevant throughout, or nowhere, is cut into two that stand one after the
+    other with nothing between them. The score does not get better; it may get worse where ranks
+    count, since the halves take two. Text that is relevant in part is not cut: to return its
+    relevant half first is a better list. Lists that grow beyond a rank cut-off are not looked at.
+    """
     results = campaign.results
     even = [
         i
@@ -146,212 +146,128 @@ def _split(campaign: AxiomCampaign, _: ListKind, rng: Rng) -> ResultList | None:
     # Often in the middle, as some measures require half of a passage.
     halved = rng.random() < 0.5
     middle = (cut.start + cut.end) // 2 if halved else int(rng.integers(cut.start + 1, cut.end))
-    halves = (cut._replace(end=middle), cut._replace(start=middle))
-    return (*results[:at], *halves, *results[at + 1 :])
+    return (*results[:at], *cut.cut(middle), *results[at + 1 :])
 
 
-def _swap(results: ResultList, at: int) -> ResultList:
-    return (*results[:at], results[at + 1], results[at], *results[at + 2 :])
+@_axiom("order within a document", "same", no={ListKind.ENTRIES: "a document has one result"})
+def _order(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+    """Two results of one document that stand side by side change places. Where results of a
+    document stand together by rule, the score stays the same; in other lists it stays the same if
+    both are of one size and relevant throughout, or nowhere, and assessed alike.
+    """
 
-
-def _reorder(campaign: AxiomCampaign, kind: ListKind, rng: Rng) -> ResultList | None:
-    def alike(a: ListedResult, b: ListedResult) -> bool:
-        if kind is ListKind.GROUPED or a.doc != b.doc:
+    def are_alike(a: ListedResult, b: ListedResult) -> bool:
+        if campaign.kind is ListKind.GROUPED or a.doc != b.doc:
             return a.doc == b.doc
-        equal = a.size == b.size and campaign.worth(a) == campaign.worth(b)
-        tests = (campaign.is_relevant, campaign.is_useless)
-        return equal and any(test(a) and test(b) for test in tests)
+        grades = [campaign.exhaustivity.get((r.doc, r.xpath or "")) for r in (a, b)]
+        even = any(test(a) and test(b) for test in (campaign.is_relevant, campaign.is_useless))
+        return a.size == b.size and grades[0] == grades[1] and even
 
-    results = campaign.results
-    at = _pick([i for i, (a, b) in enumerate(pairwise(results)) if alike(a, b)], rng)
-    return None if at is None else _swap(results, at)
+    return _exchange(campaign.results, are_alike, rng)
 
 
-def _move_elsewhere(campaign: AxiomCampaign, _: ListKind, __: Rng) -> ResultList:
-    """Move results of documents with relevant text to the documents of the same length."""
+@_axiom("documents are kept apart", "worst")
+def _document(campaign: AxiomCampaign, _: Rng) -> ResultList:
+    """Every result is moved to the same offsets of another document, one without anything relevant.
+    The score is the worst there is.
+    """
     return tuple(r._replace(doc=TWINS[r.doc]) for r in campaign.results if r.doc in TWINS)
 
 
-def _return_neighbours(campaign: AxiomCampaign, kind: ListKind, rng: Rng) -> ResultList | None:
+@_axiom("touching is not overlapping", "worst")
+def _touching(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+    """All results lie between the relevant passages of relevant documents, from the end of one to
+    the start of the next or to an end of the document, and share no character with them; of
+    elements, they hold nothing relevant. The score is the worst there is.
+    """
     found: list[ListedResult] = []
     for doc, spans in campaign.relevant.items():
-        ends = {end for _, end in spans} | {0}
-        starts = {start for start, _ in spans} | {LENGTHS[doc]}
-        between = [
-            ListedResult(doc, end, min(s for s in starts if s >= end))
-            for end in sorted(ends)
-            if any(s >= end for s in starts)
-        ]
-        if kind is ListKind.ELEMENTS:
+        if campaign.kind is ListKind.ELEMENTS:
             between = [ListedResult(doc, *place, path) for path, place in TREES[doc].items()]
-        free = [r for r in between if r.size and campaign.is_useless(r)]
-        at = _pick(range(len(free)), rng)
-        found += [] if at is None else [free[at]]
+        else:
+            ends = [0, *(end for _, end in spans)]
+            starts = [*(start for start, _ in spans), LENGTHS[doc]]
+            between = [ListedResult(doc, *gap) for gap in zip(ends, starts, strict=True)]
+        one = _pick([r for r in between if r.size and campaign.is_useless(r)], rng)
+        found += [] if one is None else [one]
     return tuple(found) or None
 
 
-def _return_ideal(campaign: AxiomCampaign, kind: ListKind, _: Rng) -> ResultList:
-    if kind is ListKind.ENTRIES:
+@_axiom("a missing topic is zero", "worst")
+def _missing(_: AxiomCampaign, __: Rng) -> ResultList:
+    """A judged topic of which the run returns nothing has the worst score there is, and is not left
+    out.
+    """
+    return ()
+
+
+@_axiom(
+    "ideal is one",
+    "ideal",
+    no={ListKind.ELEMENTS: "which elements are ideal is for the measure to say"},
+)
+def _ideal(campaign: AxiomCampaign, _: Rng) -> ResultList:
+    """A list of exactly the relevant passages, document by document, has the full score that the
+    measure declares; where a document has one result, it is the first passage.
+    """
+    if campaign.kind is ListKind.ENTRIES:
         return tuple(ListedResult(doc, *spans[0]) for doc, spans in campaign.relevant.items())
-    return tuple(ListedResult(d, s, e) for d, spans in campaign.relevant.items() for s, e in spans)
+    return campaign.passages
 
 
-def _append_useless(campaign: AxiomCampaign, kind: ListKind, rng: Rng) -> ResultList | None:
-    free = [d for d in TWINS.values() if all(r.doc != d for r in campaign.results)]
-    at = _pick(range(len(free)), rng)
-    if at is None:
-        return None
-    doc = free[at]
-    xpath = "/a[1]" if kind is ListKind.ELEMENTS else None
-    return (*campaign.results, ListedResult(doc, 0, LENGTHS[doc], xpath))
+@_axiom("a useless result at the end", "not better")
+def _tail(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+    """A document without anything relevant is returned after all others. The score does not get
+    better.
+    """
+    used = [result.doc for result in campaign.results]
+    others = [campaign.whole(doc) for doc in TWINS.values() if doc not in used]
+    return _pick([(*campaign.results, other) for other in others], rng)
 
 
-def _promote(campaign: AxiomCampaign, kind: ListKind, rng: Rng) -> ResultList | None:
-    results = campaign.results
-    often = [sum(r.doc == other.doc for other in results) for r in results]
-    at = _pick(
-        [
-            i
-            for i, (a, b) in enumerate(pairwise(results))
-            if a.doc not in campaign.relevant
-            and campaign.is_relevant(b)
-            and (kind is not ListKind.GROUPED or often[i] == often[i + 1] == 1)
-        ],
-        rng,
-    )
-    return None if at is None else _swap(results, at)
+@_axiom("better results first", "not worse")
+def _swap(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+    """A result of a document without anything relevant stands right before one that is relevant
+    throughout; they change places. The score does not get worse. Where results of a document stand
+    together, both are the only ones of their documents.
+    """
+    docs = [result.doc for result in campaign.results]
+
+    def are_wrong(a: ListedResult, b: ListedResult) -> bool:
+        alone = campaign.kind is not ListKind.GROUPED or docs.count(a.doc) == docs.count(b.doc) == 1
+        return a.doc not in campaign.relevant and campaign.is_relevant(b) and alone
+
+    return _exchange(campaign.results, are_wrong, rng)
 
 
-_UNCUT = {
-    ListKind.ELEMENTS: "an element cannot be cut in two",
-    ListKind.ENTRIES: "a document has one result",
-}
-AXIOMS = (
-    Axiom(
-        "bounded",
-        "scores stay within the range",
-        "Whatever a list returns, overlapping text and repeats included, its score lies within the "
-        "range that the measure declares, or the list is refused. Where no upper end is declared, "
-        "it is the full score; where there is none either, the axiom does not apply.",
-        Expectation.WITHIN,
-        _crowd,
-        refusing=True,
-    ),
-    Axiom(
-        "duplicate",
-        "a repeat adds nothing",
-        "A result that stands in the list twice, right after itself, does not make the score "
-        "better; or the list is refused.",
-        Expectation.NOT_BETTER,
-        _repeat,
-        refusing=True,
-    ),
-    Axiom(
-        "split",
-        "cutting in two does not pay",
-        "A result that is relevant throughout, or nowhere, is cut into two that stand one after "
-        "the other with nothing between them. The score does not get better; it may get worse "
-        "where ranks count, since the halves take two. Text that is relevant in part is not cut: "
-        "to return its relevant half first is a better list. Lists that grow beyond a rank cut-off "
-        "are not looked at.",
-        Expectation.NOT_BETTER,
-        _split,
-        no=_UNCUT,
-    ),
-    Axiom(
-        "order",
-        "order within a document",
-        "Two results of one document that stand side by side change places. Where results of a "
-        "document stand together by rule, the score stays the same; in other lists it stays the "
-        "same if both are of one size and relevant throughout, or nowhere, and assessed alike.",
-        Expectation.SAME,
-        _reorder,
-        no={ListKind.ENTRIES: "a document has one result"},
-    ),
-    Axiom(
-        "document",
-        "documents are kept apart",
-        "Every result is moved to the same offsets of another document, one without anything "
-        "relevant. The score is the worst there is.",
-        Expectation.WORST,
-        _move_elsewhere,
-    ),
-    Axiom(
-        "touching",
-        "touching is not overlapping",
-        "All results lie between the relevant passages of relevant documents, from the end of one "
-        "to the start of the next or to an end of the document, and share no character with them; "
-        "of elements, they hold nothing relevant. The score is the worst there is.",
-        Expectation.WORST,
-        _return_neighbours,
-    ),
-    Axiom(
-        "missing",
-        "a missing topic is zero",
-        "A judged topic of which the run returns nothing has the worst score there is, and is not "
-        "left out.",
-        Expectation.WORST,
-        lambda _campaign, _kind, _rng: (),
-    ),
-    Axiom(
-        "ideal",
-        "ideal is one",
-        "A list of exactly the relevant passages, document by document, has the full score that "
-        "the measure declares; where a document has one result, it is the first passage.",
-        Expectation.IDEAL,
-        _return_ideal,
-        no={ListKind.ELEMENTS: "which elements are ideal is for the measure to say"},
-    ),
-    Axiom(
-        "tail",
-        "a useless result at the end",
-        "A document without anything relevant is returned after all others. The score does not get "
-        "better.",
-        Expectation.NOT_BETTER,
-        _append_useless,
-    ),
-    Axiom(
-        "swap",
-        "better results first",
-        "A result of a document without anything relevant stands right before one that is relevant "
-        "throughout; they change places. The score does not get worse. Where results of a document "
-        "stand together, both are the only ones of their documents.",
-        Expectation.NOT_WORSE,
-        _promote,
-    ),
-)
-"""The axioms in their order."""
+_BY_DESIGN = """
+touching: FBarticle gR gRw P R AP gen_document
+    whatever is returned of a relevant document finds that document
+touching: BEPD GR EPRUM EPRUMk PRUM
+    an entry point counts by its distance from the best one, whatever text lies there
+touching: T2I T2IP T2IR T2IcharP T2IcharR
+    a result is where a reader begins, who reads on past its end
+order: T2I
+    the passage that a reader reaches first is the one that counts as found there
+duplicate split: T2IcharP T2IcharR
+    with mode=first the reader stops at the first relevant character that is new, so that each
+    further result of a passage, a repeat too, brings one more
+touching document: judged
+    tells which documents were judged, not which are relevant
+"""
+"""Axioms, measures that break them on purpose, and the reason."""
 
-_OF_DOCUMENTS = "whatever is returned of a relevant document finds that document"
-_NEAR = "an entry point counts by its distance from the best one, whatever text lies there"
-_READS_ON = "a result is where a reader begins, who reads on past its end"
-_STOPS = (
-    "with mode=first the reader stops at the first relevant character that is new, so that each "
-    "further result of a passage, a repeat too, brings one more"
-)
-_JUDGED = "tells which documents were judged, not which are relevant"
-
-REASONS: Mapping[str, Mapping[str, str]] = {
-    **{
-        name: {"touching": _OF_DOCUMENTS}
-        for name in ("FBarticle", "gR", "gRw", "P", "R", "AP", "gen_document")
-    },
-    **{name: {"touching": _NEAR} for name in ("BEPD", "GR", "EPRUM", "EPRUMk", "PRUM")},
-    "T2I": {
-        "touching": _READS_ON,
-        "order": "the passage that a reader reaches first is the one that counts as found there",
-    },
-    **{name: {"touching": _READS_ON} for name in ("T2IP", "T2IR")},
-    **{
-        name: {"touching": _READS_ON, "duplicate": _STOPS, "split": _STOPS}
-        for name in ("T2IcharP", "T2IcharR")
-    },
-    "judged": {"touching": _JUDGED, "document": _JUDGED},
-}
+REASONS: dict[str, dict[str, str]] = {}
 """Measure to axiom to the reason why it is broken on purpose; every entry is tested.
 
 A measure of another package declares its reasons as a class attribute ``axioms``.
 """
+for _entry in re.split(r"\n(?=\S)", _BY_DESIGN.strip()):
+    _broken, _names, _reason = re.split(r": |\n", _entry, maxsplit=2)
+    for _name in _names.split():
+        REASONS.setdefault(_name, {}).update(
+            dict.fromkeys(_broken.split(), " ".join(_reason.split()))
+        )
 
 
 # -- verdicts ----------------------------------------------------------------------------------
@@ -367,51 +283,38 @@ class AxiomOutcome(Enum):
 
 
 AXIOM_TABLES = ("verdicts", "counterexamples", "axioms")
+ALL = "all"
+_TOLERANCE = 1e-9
 _MOST_NAMED = 6  # measures in a sentence
-_SIGNS = {
-    AxiomOutcome.HOLDS: "yes",
-    AxiomOutcome.FAILS: "NO",
-    AxiomOutcome.INTENDED: "(no)",
-    AxiomOutcome.NOT_APPLICABLE: "-",
-}
+_SIGNS = dict(zip(AxiomOutcome, ("yes", "NO", "(no)", "-"), strict=True))
 
 
-@dataclass(frozen=True)
-class Counterexample:
+class Counterexample(NamedTuple):
     """A campaign that breaks an axiom: relevant text, list before and after, both scores."""
 
-    judged: str
-    before: str
-    after: str
+    relevant: str
+    list: str
+    changed_list: str
     score: float
-    changed: float
+    changed_score: float
 
     def __str__(self) -> str:
-        lists = f"{self.before} scores {self.score:.4f}; "
-        lists = "" if self.before == self.after else lists
-        return f"relevant {self.judged}: {lists}{self.after} scores {self.changed:.4f}"
+        before = f"{self.list} scores {self.score:.4f}; " if self.list != self.changed_list else ""
+        return (
+            f"relevant {self.relevant}: {before}{self.changed_list} scores {self.changed_score:.4f}"
+        )
 
 
-@dataclass(frozen=True)
-class AxiomVerdict:
-    """The verdict of one axiom on one measure.
-
-    Parameters
-    ----------
-    measure, axiom : str
-    outcome : AxiomOutcome
-    campaigns : int
-        Number of campaigns it was tested on.
-    reason : str
-        The reason why it does not apply, is meant to fail, or holds by refusal of lists.
-    counterexample : Counterexample, optional
-    """
+class AxiomVerdict(NamedTuple):
+    """The verdict of one axiom on one measure."""
 
     measure: str
     axiom: str
     outcome: AxiomOutcome
     campaigns: int = 0
+    """Number of campaigns it was tested on."""
     reason: str = ""
+    """The reason why it does not apply, is meant to fail, or holds by refusal of lists."""
     counterexample: Counterexample | None = None
 
 
@@ -439,10 +342,6 @@ class Axioms(Result):
             f"{', '.join(axiom.name for axiom in AXIOMS)}"
         )
 
-    def of(self, measure: str) -> tuple[AxiomVerdict, ...]:
-        """Return the verdicts on one measure, in the order of `AXIOMS`."""
-        return tuple(verdict for verdict in self.verdicts if verdict.measure == measure)
-
     @property
     def failed(self) -> tuple[AxiomVerdict, ...]:
         """The failures that are not by design."""
@@ -450,27 +349,23 @@ class Axioms(Result):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each measure and axiom; missing values are None."""
-        for verdict in self.verdicts:
-            example = verdict.counterexample
+        for measure, axiom, outcome, campaigns, reason, example in self.verdicts:
             yield {
-                "measure": verdict.measure,
-                "axiom": verdict.axiom,
-                "verdict": verdict.outcome.value,
-                "campaigns": verdict.campaigns,
-                "reason": verdict.reason or None,
-                "relevant": None if example is None else example.judged,
-                "list": None if example is None else example.before,
-                "changed_list": None if example is None else example.after,
-                "score": None if example is None else example.score,
-                "changed_score": None if example is None else example.changed,
+                "measure": measure,
+                "axiom": axiom,
+                "verdict": outcome.value,
+                "campaigns": campaigns,
+                "reason": reason or None,
+                **(example._asdict() if example else dict.fromkeys(Counterexample._fields)),
             }
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row for each measure and axiom."""
-        words = ("reason", "relevant", "list", "changed_list")
-        types: dict[str, Any] = dict.fromkeys(words, pl.String)
-        types |= dict.fromkeys(("score", "changed_score"), pl.Float64)
-        return pl.DataFrame(list(self.rows()), schema_overrides=types, infer_schema_length=None)
+        texts = ("reason", "relevant", "list", "changed_list")  # where all are missing, too
+        frame = super().to_frame()
+        return frame.with_columns(
+            pl.col(texts).cast(pl.String), pl.col("score", "changed_score").cast(pl.Float64)
+        )
 
     def parts(self) -> dict[str, Any]:
         """Return the axioms in words, declared defects and all verdicts."""
@@ -482,103 +377,71 @@ class Axioms(Result):
 
     def summary(self) -> str:
         """Return which measures fail an axiom that they should satisfy."""
-        if not self.failed:
-            meant = {v.measure for v in self.verdicts if v.outcome is AxiomOutcome.INTENDED}
-            names = some(self.measures, _MOST_NAMED)
-            if meant:
-                return f"No axiom fails, except by design of {some(sorted(meant), _MOST_NAMED)}."
-            verb = "satisfies" if len(self.measures) == 1 else "satisfy"
-            return f"{names} {verb} every axiom that applies."
-        failed = list(dict.fromkeys(f"{v.measure} ({v.axiom})" for v in self.failed))
-        return f"Failed: {some(failed, _MOST_NAMED)}."
+        if self.failed:
+            failed = list(dict.fromkeys(f"{v.measure} ({v.axiom})" for v in self.failed))
+            return f"Failed: {some(failed, _MOST_NAMED)}."
+        meant = {v.measure for v in self.verdicts if v.outcome is AxiomOutcome.INTENDED}
+        if meant:
+            return f"No axiom fails, except by design of {some(sorted(meant), _MOST_NAMED)}."
+        verb = "satisfies" if len(self.measures) == 1 else "satisfy"
+        return f"{some(self.measures, _MOST_NAMED)} {verb} every axiom that applies."
 
     def tables(self, show: Sequence[str] = ()) -> list[Table]:
         """Return the tables of `AXIOM_TABLES` that `show` names."""
         for name in show:
             if name not in AXIOM_TABLES:
                 raise UsageError(f"no table {name!r}; expected {' or '.join(AXIOM_TABLES)}")
-        broken = [verdict for verdict in self.verdicts if verdict.counterexample is not None]
-        show = show or ("verdicts", *(["counterexamples"] if broken else []))
-        tables = []
-        if "verdicts" in show:
-            tables.append(self._tabulate_verdicts())
-        if "counterexamples" in show:
-            tables.append(_tabulate_counterexamples(broken))
-        if "axioms" in show:
-            rows = tuple((axiom.name, axiom.title, axiom.words) for axiom in AXIOMS)
-            header = ("axiom", "in short", "definition")
-            tables.append(Table(header, rows, labels=3, title="The axioms", name="words"))
-        return tables
-
-    def _tabulate_verdicts(self) -> Table:
-        """Return measures by axioms, with the reasons below."""
-        rows = tuple(
-            (measure, *(_SIGNS[verdict.outcome] for verdict in self.of(measure)))
-            for measure in self.measures
-        )
-        tried = f"{counted(self.campaigns, 'campaign')} (seed {self.seed})"
-        signs = f"yes: no counterexample among {tried}; NO: fails; (no): fails by design"
-        notes = (
-            f"{signs}; -: does not apply.",
-            *self._list_reasons(AxiomOutcome.INTENDED),
-            *self._list_reasons(AxiomOutcome.NOT_APPLICABLE),
-            *(f"{measure} is marked unsound: {why}." for measure, why in self.unsound.items()),
-        )
-        return Table(
-            ("measure", *(axiom.name for axiom in AXIOMS)),
-            rows,
-            labels=len(AXIOMS) + 1,
+        names = [axiom.name for axiom in AXIOMS]
+        signs = [_SIGNS[verdict.outcome] for verdict in self.verdicts]
+        verdicts = Table(
+            ("measure", *names),
+            tuple((m, *signs[i * len(names) :][: len(names)]) for i, m in enumerate(self.measures)),
+            labels=len(names) + 1,
             title=f"Axioms: {counted(len(self.measures), 'measure')}",
-            notes=notes,
+            notes=tuple(self._list_notes()),
             name="axioms",
         )
-
-    def _list_reasons(self, outcome: AxiomOutcome) -> list[str]:
-        """Return each reason once, with its axioms and measures."""
-        alike: dict[str, list[AxiomVerdict]] = {}
-        for verdict in self.verdicts:
-            if verdict.outcome is outcome:
-                alike.setdefault(verdict.reason, []).append(verdict)
-        return [
-            f"{_SIGNS[outcome]} {', '.join(dict.fromkeys(v.axiom for v in verdicts))}: {reason} "
-            f"[{some(list(dict.fromkeys(v.measure for v in verdicts)), _MOST_NAMED)}]."
-            for reason, verdicts in alike.items()
-        ]
-
-
-def _tabulate_counterexamples(broken: Sequence[AxiomVerdict]) -> Table:
-    """Return the smallest campaign found for everything that fails."""
-    rows = []
-    for verdict in broken:
-        example = verdict.counterexample
-        assert example is not None  # the caller chose these
-        is_compared = example.before != example.after
-        rows.append(
-            (
-                verdict.measure,
-                verdict.axiom,
-                example.judged,
-                example.before if is_compared else "",
-                f"{example.score:.4f}" if is_compared else "",
-                example.after,
-                f"{example.changed:.4f}",
-            )
+        broken = [(v, v.counterexample) for v in self.verdicts if v.counterexample is not None]
+        counterexamples = Table(
+            ("measure", "axiom", "relevant", "list", "score", "becomes", "score"),
+            tuple(
+                (
+                    *(verdict.measure, verdict.axiom, relevant),
+                    *(("", "") if before == after else (before, f"{score:.4f}")),
+                    *(after, f"{changed:.4f}"),
+                )
+                for verdict, (relevant, before, after, score, changed) in broken
+            ),
+            labels=4,
+            title="Smallest counterexamples found",
+            notes=("A:0-10 is the text of document A from offset 0 up to, and without, 10.",),
+            name="counterexamples",
         )
-    return Table(
-        ("measure", "axiom", "relevant", "list", "score", "becomes", "score"),
-        tuple(rows),
-        labels=4,
-        title="Smallest counterexamples found",
-        notes=("A:0-10 is the text of document A from offset 0 up to, and without, 10.",),
-        name="counterexamples",
-    )
+        words = tuple((axiom.name, axiom.title, axiom.words) for axiom in AXIOMS)
+        header = ("axiom", "in short", "definition")
+        definitions = Table(header, words, labels=3, title="The axioms", name="words")
+        shown = show or ("verdicts", *(["counterexamples"] if broken else []))
+        tables = zip(AXIOM_TABLES, (verdicts, counterexamples, definitions), strict=True)
+        return [table for name, table in tables if name in shown]
+
+    def _list_notes(self) -> Iterator[str]:
+        """Yield what the signs mean, and each reason once with its axioms and measures."""
+        tried = f"{counted(self.campaigns, 'campaign')} (seed {self.seed})"
+        signs = f"yes: no counterexample among {tried}; NO: fails; (no): fails by design"
+        yield f"{signs}; -: does not apply."
+        for outcome in (AxiomOutcome.INTENDED, AxiomOutcome.NOT_APPLICABLE):
+            own = [verdict for verdict in self.verdicts if verdict.outcome is outcome]
+            for reason in dict.fromkeys(verdict.reason for verdict in own):
+                alike = [verdict for verdict in own if verdict.reason == reason]
+                names = ", ".join(dict.fromkeys(v.axiom for v in alike))
+                measures = some(list(dict.fromkeys(v.measure for v in alike)), _MOST_NAMED)
+                yield f"{_SIGNS[outcome]} {names}: {reason} [{measures}]."
+        for measure, why in self.unsound.items():
+            yield f"{measure} is marked unsound: {why}."
 
 
 def axioms(
-    measures: str | Measure | Sequence[str | Measure] = ALL,
-    *,
-    campaigns: int = _CAMPAIGNS,
-    seed: int = 0,
+    measures: str | Measure | Sequence[str | Measure] = ALL, *, campaigns: int = 400, seed: int = 0
 ) -> Axioms:
     """Test measures for soundness.
 
@@ -606,7 +469,18 @@ def axioms(
         raise UsageError(f"{campaigns} campaigns are not possible; expected 1 or more")
     if seed < 0:
         raise UsageError(f"seed {seed} is not possible; expected a number from 0")
-    chosen = _choose_measures([measures] if isinstance(measures, (str, Measure)) else measures)
+    listed: list[Measure] = []
+    for item in [measures] if isinstance(measures, (str, Measure)) else measures:
+        if isinstance(item, Measure):
+            listed.append(item)
+        elif item == ALL:
+            listed += all_measures()
+        else:
+            cutoff = "" if "@" in item else _usual_cutoff(find_measure(item.split("(")[0].strip()))
+            listed += parse_measures(f"{item}@{cutoff}" if cutoff else item)
+    if not listed:
+        raise UsageError(f"no measure given; name measures (--measure), or {ALL} of them")
+    chosen = tuple(dict.fromkeys(m @ usual if (usual := _usual_cutoff(m)) else m for m in listed))
     found: dict[tuple[str, str], AxiomVerdict] = {}
     for kind in ListKind:
         own = [measure for measure in chosen if ListKind.of(measure) is kind]
@@ -623,72 +497,48 @@ def axioms(
     )
 
 
-def _choose_measures(given: Sequence[str | Measure]) -> tuple[Measure, ...]:
-    """Return the measures in order, each once and with a cut-off if it needs one."""
-
-    def usual(measure: Measure) -> str:
-        return _RANK if measure.cutoff is Cutoff.RANK else _LEVEL
-
-    found: list[Measure] = []
-    for item in given:
-        if item == ALL:
-            found += all_measures()
-        elif isinstance(item, str):
-            # The text may lack a required cut-off.
-            bare = find_measure(item.partition("(")[0].strip()) if "@" not in item else None
-            lacking = bare is not None and bare.cutoff.required
-            found += parse_measures(f"{item}@{usual(bare)}" if bare and lacking else item)
-        else:
-            found.append(item)
-    if not found:
-        raise UsageError(f"no measure given; name measures (--measure), or {ALL} of them")
-    return tuple(
-        dict.fromkeys(m @ usual(m) if m.at is None and m.cutoff.required else m for m in found)
-    )
+def _usual_cutoff(measure: Measure) -> str:
+    """Return the cut-off of a measure that lacks one; no list here is longer than rank 10."""
+    if measure.at is not None or not measure.cutoff.required:
+        return ""
+    return "10" if measure.cutoff is Cutoff.RANK else "0.5"
 
 
 def _test_measures(
     measures: list[Measure], lab: AxiomCampaigns, seed: int
 ) -> Iterator[AxiomVerdict]:
     """Yield the verdict of every axiom on measures that take lists of one kind."""
-    before = lab.score(lab.make_run([campaign.results for campaign in lab.campaigns]), measures)
-    usable = {m: values for m, values in before.items() if not isinstance(values, str)}
-    for measure, refusal in before.items():
-        if isinstance(refusal, str):  # the measure needs data that no campaign here has
-            for axiom in AXIOMS:
-                yield _not_applicable(measure, axiom, _shorten(refusal))
+    before = lab.score([campaign.results for campaign in lab.campaigns], measures)
     for number, axiom in enumerate(AXIOMS):
-        reasons = {measure: _explain_refusal(axiom, measure, lab.kind) for measure in usable}
+        reasons = {m: _explain_exemption(axiom, m, lab.kind, before[m]) for m in measures}
+        rng = np.random.default_rng([seed, number])
+        changed = [axiom.change(campaign, rng) for campaign in lab.campaigns]
+        applicable = [measure for measure, reason in reasons.items() if not reason]
+        after = lab.score(changed, applicable) if applicable else {}
         for measure, reason in reasons.items():
             if reason:
-                yield _not_applicable(measure, axiom, reason)
-        left = [measure for measure, reason in reasons.items() if not reason]
-        if not left:
-            continue
-        rng = np.random.default_rng([seed, number])
-        after = [axiom.change(c, lab.kind, rng) for c in lab.campaigns]
-        changed = lab.score(lab.make_run(after), left)
-        for measure in left:
-            yield _judge(axiom, measure, lab, after, usable[measure], changed[measure])
+                yield AxiomVerdict(
+                    measure.label, axiom.name, AxiomOutcome.NOT_APPLICABLE, reason=reason
+                )
+            else:
+                yield _judge(axiom, measure, lab, changed, before[measure], after[measure])
 
 
-def _not_applicable(measure: Measure, axiom: Axiom, reason: str) -> AxiomVerdict:
-    return AxiomVerdict(measure.label, axiom.name, AxiomOutcome.NOT_APPLICABLE, reason=reason)
-
-
-def _explain_refusal(axiom: Axiom, measure: Measure, kind: ListKind) -> str:
+def _explain_exemption(axiom: Axiom, measure: Measure, kind: ListKind, scores: Floats | str) -> str:
     """Return why an axiom does not apply to a measure; empty if it does."""
-    if axiom.no and kind in axiom.no:
+    if isinstance(scores, str):  # the measure needs data that no campaign here has
+        return scores
+    if kind in axiom.no:
         return axiom.no[kind]
-    if axiom.expected is Expectation.WITHIN:
+    if axiom.expected == "within":
         endless = measure.range[1] is None and measure.ideal is None
         return "declares no upper end and no full score" if endless else ""
     if measure.higher_is_better is None:
-        return _COUNT
-    if axiom.expected is Expectation.IDEAL and measure.ideal is None:
+        return "counts something: neither more nor less of it is better"
+    if axiom.expected == "ideal" and measure.ideal is None:
         return "declares no full score: it depends"
-    if axiom.expected is not Expectation.SAME and not measure.higher_is_better:
-        return _REPETITION
+    if axiom.expected != "same" and not measure.higher_is_better:
+        return "tells how much a run repeats itself or reads, not what it finds"
     return ""
 
 
@@ -696,67 +546,56 @@ def _judge(
     axiom: Axiom,
     measure: Measure,
     lab: AxiomCampaigns,
-    after: Sequence[ResultList | None],
-    before_scores: Floats,
-    after_scores: Floats | str,
+    changed: Sequence[ResultList | None],
+    before: Any,
+    after: Floats | str,
 ) -> AxiomVerdict:
     """Judge a measure by its scores before and after the change."""
-    if isinstance(after_scores, str):
-        if axiom.refusing:
-            tried = sum(results is not None for results in after)
-            return AxiomVerdict(measure.label, axiom.name, AxiomOutcome.HOLDS, tried, REFUSED)
-        return _not_applicable(measure, axiom, _shorten(after_scores))
+    verdict = AxiomVerdict(measure.label, axiom.name, AxiomOutcome.NOT_APPLICABLE)
+    if isinstance(after, str):
+        if not axiom.refusing:
+            return verdict._replace(reason=after)
+        tried = sum(results is not None for results in changed)
+        reason = "such lists are refused"
+        return verdict._replace(outcome=AxiomOutcome.HOLDS, campaigns=tried, reason=reason)
     # A list that has grown must still fit a rank cut-off.
-    by_rank = measure.cutoff in (Cutoff.RANK, Cutoff.RANK_OPTIONAL) and measure.at is not None
-    most = int(measure.at or 0) if by_rank else math.inf
-    pairs = list(zip(lab.campaigns, after, strict=True))
+    has_rank = measure.at is not None and not measure.cutoff.of_recall
+    most = int(measure.at or 0) if has_rank else math.inf
+    pairs = zip(lab.campaigns, changed, strict=True)
     seen = np.array([r is not None and len(r) <= max(len(c.results), most) for c, r in pairs])
-    compared = axiom.expected in _COMPARED
-    if compared:
-        seen &= ~np.isnan(before_scores)
+    is_compared = axiom.expected in ("not better", "not worse", "same")
+    if is_compared:
+        seen &= ~np.isnan(before)
     if not seen.any():
-        return _not_applicable(measure, axiom, "no list fits its cut-off")
-    kept = _meets_expectation(axiom.expected, measure, before_scores, after_scores)
-    broken = np.flatnonzero(seen & ~kept)
-    tried = int(seen.sum())
-    if not len(broken):
-        return AxiomVerdict(measure.label, axiom.name, AxiomOutcome.HOLDS, tried)
-    at = min(broken.tolist(), key=lambda i: lab.campaigns[i].weight)
-    campaign, changed = lab.campaigns[at], after[at] or ()
-    example = Counterexample(
-        campaign.judged,
-        show_list(campaign.results if compared else changed),
-        show_list(changed),
-        float((before_scores if compared else after_scores)[at]),
-        float(after_scores[at]),
-    )
-    reason = measure.axioms.get(axiom.name) or REASONS.get(measure.name, {}).get(axiom.name, "")
-    outcome = AxiomOutcome.INTENDED if reason else AxiomOutcome.FAILS
-    return AxiomVerdict(measure.label, axiom.name, outcome, tried, reason, example)
-
-
-def _meets_expectation(
-    expected: Expectation, measure: Measure, before: Floats, after: Floats
-) -> npt.NDArray[np.bool_]:
-    """Return True for each score that does what the axiom allows; undefined ones do not."""
+        return verdict._replace(reason="no list fits its cut-off")
+    # Measures of which less is better are only tested for scores that stay the same.
     low, high = measure.range
-    sign = 1.0 if measure.higher_is_better in (True, None) else -1.0
-    gain = sign * (after - before)
-    with np.errstate(invalid="ignore"):
-        if expected is Expectation.WITHIN:
-            top = measure.ideal if high is None else high
-            assert top is not None  # else it does not apply
-            return np.isnan(after) | ((after >= low - _TOLERANCE) & (after <= top + _TOLERANCE))
-        if expected is Expectation.NOT_BETTER:
-            return np.asarray(gain <= _TOLERANCE)
-        if expected is Expectation.NOT_WORSE:
-            return np.asarray(gain >= -_TOLERANCE)
-        if expected is Expectation.SAME:
-            return np.asarray(np.abs(gain) <= _TOLERANCE)
-        wanted = low if expected is Expectation.WORST else float(measure.ideal or 0.0)
-        return np.asarray(np.abs(after - wanted) <= _TOLERANCE)
-
-
-def _shorten(message: str) -> str:
-    """Drop the advice of a message."""
-    return message.partition(" (--")[0].partition("; it takes ")[0]
+    allowed: dict[str, tuple[Any, Any]] = {
+        "within": (low, measure.ideal if high is None else high),
+        "not better": (-math.inf, before),
+        "not worse": (before, math.inf),
+        "same": (before, before),
+        "worst": (low, low),
+        "ideal": (measure.ideal, measure.ideal),
+    }
+    lowest, highest = allowed[axiom.expected]
+    kept = (after >= lowest - _TOLERANCE) & (after <= highest + _TOLERANCE)
+    if axiom.expected == "within":
+        kept |= np.isnan(after)
+    verdict = verdict._replace(outcome=AxiomOutcome.HOLDS, campaigns=int(seen.sum()))
+    broken = np.flatnonzero(seen & ~kept).tolist()
+    if not broken:
+        return verdict
+    at = min(broken, key=lambda i: lab.campaigns[i].weight)
+    campaign, results = lab.campaigns[at], changed[at] or ()
+    relevant, listed, becomes = (
+        " ".join(map(str, shown)) or "nothing"
+        for shown in (campaign.passages, campaign.results if is_compared else results, results)
+    )
+    score = float((before if is_compared else after)[at])
+    reason = measure.axioms.get(axiom.name) or REASONS.get(measure.name, {}).get(axiom.name, "")
+    return verdict._replace(
+        outcome=AxiomOutcome.INTENDED if reason else AxiomOutcome.FAILS,
+        reason=reason,
+        counterexample=Counterexample(relevant, listed, becomes, score, float(after[at])),
+    )

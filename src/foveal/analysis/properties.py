@@ -8,10 +8,11 @@ about the user model: the tests compute them, so that a wrong cell fails.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["FAMILIES", "PROPERTIES", "SIGNS", "TASKS", "Cell", "Family"]
+__all__ = ["FAMILIES", "PAPER_COLUMNS", "PROPERTIES", "SIGNS", "TASKS", "Cell", "Family"]
 
 PROPERTIES: Mapping[str, str] = {
     "recall": "going on to return something relevant and new raises the score",
@@ -54,24 +55,16 @@ SIGNS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """The value of a property for a family of measures.
-
-    Parameters
-    ----------
-    value : str
-        One of `SIGNS`.
-    paper : str, optional
-        The value in the encyclopedia's table; None if it has none.
-    note : str
-        Reason or conditions.
-    opinion : bool
-        An opinion, not shown by experiment: of the paper, or ours if `paper` is None.
-    """
+    """The value of a property for a family of measures."""
 
     value: str
-    paper: str | None = None
-    note: str = ""
-    opinion: bool = False
+    """One of `SIGNS`."""
+    paper: str | None
+    """The value in the encyclopedia's table; None if it has none."""
+    note: str
+    """Reason or conditions."""
+    opinion: bool
+    """An opinion, not shown by experiment: of the paper, or ours if `paper` is None."""
 
     @property
     def disputed(self) -> bool:
@@ -81,345 +74,165 @@ class Cell:
 
 @dataclass(frozen=True)
 class Family:
-    """A row of the table.
-
-    Parameters
-    ----------
-    name : str
-    measures : tuple of str
-        Its measures with the settings of the row, the principal one first.
-    values : str
-        The cells in the order of `PROPERTIES`.
-    paper : str
-        The cells of the encyclopedia's table; empty if the family is not in it.
-    column : str
-        The heading of the family in that table.
-    notes : mapping of property to str
-    settings : mapping of property to str
-        The measure that shows a property, if it needs other settings than the principal one.
-    """
+    """A row of the table."""
 
     name: str
     measures: tuple[str, ...]
-    values: str
-    paper: str = ""
-    column: str = ""
-    notes: Mapping[str, str] = field(default_factory=dict)
+    """Its measures with the settings of the row, the principal one first."""
     settings: Mapping[str, str] = field(default_factory=dict)
-
-    def cell(self, name: str) -> Cell:
-        """Return the cell of a property.
-
-        >>> FAMILIES[0].cell("overlap").value
-        '+'
-        """
-        at = list(PROPERTIES).index(name)
-        paper = self.paper.split()[at] if self.paper else None
-        return Cell(self.values.split()[at], paper, self.notes.get(name, ""), name in OPINIONS)
+    """The measure that shows a property, if it needs other settings than the principal one."""
+    cells: Mapping[str, Cell] = field(default_factory=dict)
+    """The cell of each property."""
 
     def shown_by(self, name: str) -> str:
         """Return the measure that shows a property."""
         return self.settings.get(name, self.measures[0])
 
 
-_NESTED_GAIN = "an element around one that was found raises the score"
-_ONE_EACH = "a document has one result, a second one is an error"
-_TOGETHER = "results of a document must stand together, other lists are refused"
-_REFUSED = "overlap is an error, this is with --overlap union"
-_AGAIN = "for ideal units; a near miss returned again gains again, as its target gets likelier"
-_NO_NESTED_TARGETS = (
-    "targets do not overlap here, and nested results only delay them; the paper lets all relevant "
-    "elements be targets"
-)
-_RANK_IS_RESULT = (
-    "a rank is a result here, so order within a document matters; the paper lets a rank be a "
-    "document"
-)
-_OFF = "+ with overlap=off, as the Thorough task has it, and with alpha=0,norm=none"
-_INSIDE = "FBelement sees what is inside documents, FBarticle only which are returned"
-_BY_SIZE = "by the amount of relevant text only"
-_PASSAGES = "the highlighted passages are the ideal units"
-_LONGER = "text that is returned again only makes the list longer"
-_SET = "the order of results does not matter"
+# A cell is a value, the paper's value in parentheses where it differs, and the number of a note.
+_CELLS = """
+inex_eval        y     y        i     +       n     n/a   n  y        n(?):1   i        i
+inex_eval_ng(o)  y     y        i     =(-):2  n     n/a   n  i(y):3   n(?):1   i        i
+inex_eval_ng(s)  y     y        i     +(-):4  n     n/a   n  y        n(?):1   i        i
+nxCG             y     n        y     =:5     y     y     n  y        y        i        i
+MAnxCG           y     y:6      y     =:5     y     y     n  y        y        i        i
+ep/gr            y     y        y     =:5     y     y     n  y        y        i        i
+Q, R             y     y        y     =:5     y     y     n  y        y        i        i
+Fetch & Browse   y     y        y     =:5     y     y     n  i:7      i:7      i        n:8
+T2I              y     y        y:9   =       y     n     y  n(?):10  i(y):11  i        i
+GR               y     n(y):12  y     =:13    y     y     y  n(y):14  y        i(y):15  y
+PRUM             y:16  y        y     =:13    y     n     y  n(y):14  y        i(y):15  y
+EPRUM            y     y        y     =:13    y     y     y  n(y):14  y        i(y):15  y
+HiXEval          y     y        y     =:17    y:18  y:19  n  y        y        i        i
+iP               y     y        y     =:20    y:18  y:19  n  i:20     y        i        i
+AgP              y     y        y     =:20    y:18  n     n  n:21     n:21     y        i
+AgPw             y     y        y     =:20    y:18  y:22  n  n:21     n:21     y        i
+AgP(score=BEP)   y     y        y     n/a:23  y     n     n  n:23     n:23     n:23     y
+BEPD             y     n        y     n/a:23  y     n     n  n:23     n:23     n:23     i:24
+P, R, AP         y     y        n:25  =       n     n/a   n  i        i        i        i
+evidence sets    y     y:26     n:27  =       n:28  n/a   n  n        i        i        n
+PASSAGE          y     y        y     +:29    y:18  n     n  n:30     i        i        i
+PASSAGE2         y     y        y     =       y:18  y:19  n  i        i        i        i
+ASPECT           y     y        n:31  =       y:18  n     n  i        i        i        i
+BioASQ           y     y        y     -:32    y:18  y:19  n  n:33     i:33     y        i
+chunking_eval    y     y        y     =       y:18  y:19  n  n:34     y        y        i
+LegalBench-RAG   y     y        i:35  +:36    n     n/a   n  i        n:1      i        n:1
+ERASER           y     y        n:37  =       y:18  n     n  n:34     i        y        i
+SQuAD            y     y        y     =       y:18  y:19  n  n:33     i:33     y        i
+"""
+
+PAPER_COLUMNS = {
+    **{name: name for name in ("inex_eval", "ep/gr", "T2I", "GR", "PRUM", "EPRUM", "HiXEval")},
+    **dict.fromkeys(("inex_eval_ng(o)", "inex_eval_ng(s)"), "inex_eval_ng"),
+    "nxCG": "nXCG",
+}
+"""Families in the encyclopedia's table, and their headings there."""
+
+_NOTES = {
+    1: "an element around one that was found raises the score",
+    2: "text seen before counts neither for nor against",
+    3: "leaving out what lies in other results goes unnoticed",
+    4: "variant s counts all text again",
+    5: "+ with overlap=off, as the Thorough task has it, and with alpha=0,norm=none",
+    6: "a mean over ranks feels late finds, which nxCG at the last rank does not",
+    7: "FBelement sees what is inside documents, FBarticle only which are returned",
+    8: "the mean over fetched documents rises if one that is browsed badly is left out",
+    9: "in T2IcharP; in T2I what begins within the tolerance before a passage counts in full",
+    10: "results that lead to passages already found are useless",
+    11: "within the tolerance it does not matter where a result begins",
+    12: "GR is the recall of the user model; PRUM and EPRUM are its precision",
+    13: "for ideal units; a near miss returned again gains again, as its target gets likelier",
+    14: "targets do not overlap here, and nested results only delay them; the paper lets all "
+    "relevant elements be targets",
+    15: "a rank is a result here, so order within a document matters; the paper lets a rank be "
+    "a document",
+    16: "with unreached=zero; by default who never finds enough reads on",
+    17: "+ with alpha=0",
+    18: "the highlighted passages are the ideal units",
+    19: "by the amount of relevant text only",
+    20: "overlap is an error, this is with --overlap union",
+    21: "results of a document must stand together, other lists are refused",
+    22: "gRw tells documents apart by the amount of relevant text they hold",
+    23: "a document has one result, a second one is an error",
+    24: "the order of documents does not matter",
+    25: "whatever is returned of a relevant document counts in full",
+    26: "evRR feels what stands in front of the last span that was needed",
+    27: "only what is covered counts, not how much is around it",
+    28: "whole documents hold all of the evidence, too",
+    29: "a passage is found again by every result that meets it",
+    30: "a passage that was found before counts again, useful or not",
+    31: "whatever meets a passage shows all of its aspects",
+    32: "what overlaps is merged; useless text that touches a passage gains",
+    33: "the order of results does not matter",
+    34: "text that is returned again only makes the list longer",
+    35: "what is around a passage finds it again",
+    36: "relevant text counts every time it is returned, beyond 1",
+    37: "a result matches a passage or it does not",
+}
+
+_MEASURES = {
+    "inex_eval": "inex_eval",
+    "inex_eval_ng(o)": "inex_eval_ng",
+    "inex_eval_ng(s)": "inex_eval_ng(variant=s)",
+    "nxCG": "nxCG(overlap=on) xCG(overlap=on)",
+    "MAnxCG": "MAnxCG(overlap=on)",
+    "ep/gr": "MAep(overlap=on) iMAep(overlap=on) ep(overlap=on) gr(overlap=on)",
+    "Q, R": "Q(overlap=on) Rmeasure(overlap=on)",
+    "Fetch & Browse": "FBelement(overlap=on) FBarticle",
+    "T2I": " ".join(
+        f"{name}(T=10,mode=read)" for name in ("T2I", "T2IP", "T2IR", "T2IcharP", "T2IcharR")
+    ),
+    "GR": "GR(targets=ideal)",
+    "PRUM": "PRUM(targets=ideal,unreached=zero) PRUM(targets=ideal)",
+    "EPRUM": "EPRUM(targets=ideal) EPRUMk(targets=ideal)",
+    "HiXEval": "HiF HiP HiR",
+    "iP": "AiP iP charP charR charF",
+    "AgP": "AgP gP gR igP",
+    "AgPw": "AgPw gRw",
+    "AgP(score=BEP)": "AgP(score=BEP,n=50) gP(score=BEP,n=50)",
+    "BEPD": "BEPD",
+    "P, R, AP": "AP P R",
+    "evidence sets": "evR answered evRR",
+    "PASSAGE": "gen_passage gen_document",
+    "PASSAGE2": "gen_passage2",
+    "ASPECT": "gen_aspect",
+    "BioASQ": "bio_f1 bio_precision bio_recall bio_ap",
+    "chunking_eval": "ce_iou ce_recall ce_precision ce_precision_omega",
+    "LegalBench-RAG": "lbr_recall lbr_precision",
+    "ERASER": "eraser_iou_f1 eraser_iou_p eraser_iou_r",
+    "SQuAD": "squad_f1",
+}
+
+_SETTINGS: Mapping[str, Mapping[str, str]] = {
+    **{
+        family: {"Thorough": name, "graded": f"{name}(quant=gen5,overlap=on)"}
+        for family, name in {
+            "nxCG": "nxCG",
+            "MAnxCG": "MAnxCG",
+            "ep/gr": "MAep",
+            "Q, R": "Q",
+            "Fetch & Browse": "FBelement",
+        }.items()
+    },
+    "GR": {"graded": "GR(targets=ideal,weight=exh)", "BiC": "GR"},
+    "PRUM": {"BiC": "PRUM(unreached=zero)"},
+    "EPRUM": {"graded": "EPRUM(targets=ideal,weight=exh)", "BiC": "EPRUM"},
+    "HiXEval": {"Thorough": "HiR(alpha=0,trel=elements)"},
+    "AgPw": {"graded": "gRw"},
+}
 
 
-def _thorough(name: str) -> Mapping[str, str]:
-    """Return an XCG measure with the settings of the Thorough task, and for graded judgements."""
-    return {"Thorough": name, "graded": f"{name}(quant=gen5,overlap=on)"}
+def _read_family(line: str) -> Family:
+    """Return the family of a line of `_CELLS`."""
+    name, *texts = re.split(" {2,}", line)
+    cells = {}
+    for column, text in zip(PROPERTIES, texts, strict=True):
+        shown, _, note = text.partition(":")
+        value, _, other = shown.rstrip(")").partition("(")
+        paper = (other or value) if name in PAPER_COLUMNS else None
+        cells[column] = Cell(value, paper, _NOTES[int(note)] if note else "", column in OPINIONS)
+    return Family(name, tuple(_MEASURES[name].split()), _SETTINGS.get(name, {}), cells)
 
 
-FAMILIES = (
-    Family(
-        "inex_eval",
-        ("inex_eval",),
-        "y y i + n n/a n y n i i",
-        "y y i + n n/a n y ? i i",
-        "inex_eval",
-        {"Focused": _NESTED_GAIN},
-    ),
-    Family(
-        "inex_eval_ng(o)",
-        ("inex_eval_ng",),
-        "y y i = n n/a n i n i i",
-        "y y i - n n/a n y ? i i",
-        "inex_eval_ng",
-        {
-            "overlap": "text seen before counts neither for nor against",
-            "Thorough": "leaving out what lies in other results goes unnoticed",
-            "Focused": _NESTED_GAIN,
-        },
-    ),
-    Family(
-        "inex_eval_ng(s)",
-        ("inex_eval_ng(variant=s)",),
-        "y y i + n n/a n y n i i",
-        "y y i - n n/a n y ? i i",
-        "inex_eval_ng",
-        {"overlap": "variant s counts all text again", "Focused": _NESTED_GAIN},
-    ),
-    Family(
-        "nxCG",
-        ("nxCG(overlap=on)", "xCG(overlap=on)"),
-        "y n y = y y n y y i i",
-        "y n y = y y n y y i i",
-        "nXCG",
-        {"overlap": _OFF},
-        _thorough("nxCG"),
-    ),
-    Family(
-        "MAnxCG",
-        ("MAnxCG(overlap=on)",),
-        "y y y = y y n y y i i",
-        notes={
-            "precision": "a mean over ranks feels late finds, which nxCG at the last rank does not",
-            "overlap": _OFF,
-        },
-        settings=_thorough("MAnxCG"),
-    ),
-    Family(
-        "ep/gr",
-        ("MAep(overlap=on)", "iMAep(overlap=on)", "ep(overlap=on)", "gr(overlap=on)"),
-        "y y y = y y n y y i i",
-        "y y y = y y n y y i i",
-        "ep/gr",
-        {"overlap": _OFF},
-        _thorough("MAep"),
-    ),
-    Family(
-        "Q, R",
-        ("Q(overlap=on)", "Rmeasure(overlap=on)"),
-        "y y y = y y n y y i i",
-        notes={"overlap": _OFF},
-        settings=_thorough("Q"),
-    ),
-    Family(
-        "Fetch & Browse",
-        ("FBelement(overlap=on)", "FBarticle"),
-        "y y y = y y n i i i n",
-        notes={
-            "overlap": _OFF,
-            "Thorough": _INSIDE,
-            "Focused": _INSIDE,
-            "BiC": "the mean over fetched documents rises if one that is browsed badly is left out",
-        },
-        settings=_thorough("FBelement"),
-    ),
-    Family(
-        "T2I",
-        tuple(
-            f"{name}(T=10,mode=read)" for name in ("T2I", "T2IP", "T2IR", "T2IcharP", "T2IcharR")
-        ),
-        "y y y = y n y n i i i",
-        "y y y = y n y ? y i i",
-        "T2I",
-        {
-            "near": "in T2IcharP; in T2I what begins within the tolerance before a passage counts "
-            "in full",
-            "Thorough": "results that lead to passages already found are useless",
-            "Focused": "within the tolerance it does not matter where a result begins",
-        },
-    ),
-    Family(
-        "GR",
-        ("GR(targets=ideal)",),
-        "y n y = y y y n y i y",
-        "y y y = y y y y y y y",
-        "GR",
-        {
-            "precision": "GR is the recall of the user model; PRUM and EPRUM are its precision",
-            "overlap": _AGAIN,
-            "Thorough": _NO_NESTED_TARGETS,
-            "RiC": _RANK_IS_RESULT,
-        },
-        {"graded": "GR(targets=ideal,weight=exh)", "BiC": "GR"},
-    ),
-    Family(
-        "PRUM",
-        ("PRUM(targets=ideal,unreached=zero)", "PRUM(targets=ideal)"),
-        "y y y = y n y n y i y",
-        "y y y = y n y y y y y",
-        "PRUM",
-        {
-            "recall": "with unreached=zero; by default who never finds enough reads on",
-            "overlap": _AGAIN,
-            "Thorough": _NO_NESTED_TARGETS,
-            "RiC": _RANK_IS_RESULT,
-        },
-        {"BiC": "PRUM(unreached=zero)"},
-    ),
-    Family(
-        "EPRUM",
-        ("EPRUM(targets=ideal)", "EPRUMk(targets=ideal)"),
-        "y y y = y y y n y i y",
-        "y y y = y y y y y y y",
-        "EPRUM",
-        {"overlap": _AGAIN, "Thorough": _NO_NESTED_TARGETS, "RiC": _RANK_IS_RESULT},
-        {"graded": "EPRUM(targets=ideal,weight=exh)", "BiC": "EPRUM"},
-    ),
-    Family(
-        "HiXEval",
-        ("HiF", "HiP", "HiR"),
-        "y y y = y y n y y i i",
-        "y y y = y y n y y i i",
-        "HiXEval",
-        {"overlap": "+ with alpha=0", "ideality": _PASSAGES, "graded": _BY_SIZE},
-        {"Thorough": "HiR(alpha=0,trel=elements)"},
-    ),
-    Family(
-        "iP",
-        ("AiP", "iP", "charP", "charR", "charF"),
-        "y y y = y y n i y i i",
-        notes={
-            "overlap": _REFUSED,
-            "ideality": _PASSAGES,
-            "graded": _BY_SIZE,
-            "Thorough": _REFUSED,
-        },
-    ),
-    Family(
-        "AgP",
-        ("AgP", "gP", "gR", "igP"),
-        "y y y = y n n n n y i",
-        notes={
-            "overlap": _REFUSED,
-            "ideality": _PASSAGES,
-            "Thorough": _TOGETHER,
-            "Focused": _TOGETHER,
-        },
-    ),
-    Family(
-        "AgPw",
-        ("AgPw", "gRw"),
-        "y y y = y y n n n y i",
-        notes={
-            "overlap": _REFUSED,
-            "ideality": _PASSAGES,
-            "graded": "gRw tells documents apart by the amount of relevant text they hold",
-            "Thorough": _TOGETHER,
-            "Focused": _TOGETHER,
-        },
-        settings={"graded": "gRw"},
-    ),
-    Family(
-        "AgP(score=BEP)",
-        ("AgP(score=BEP,n=50)", "gP(score=BEP,n=50)"),
-        "y y y n/a y n n n n n y",
-        notes=dict.fromkeys(("overlap", "Thorough", "Focused", "RiC"), _ONE_EACH),
-    ),
-    Family(
-        "BEPD",
-        ("BEPD",),
-        "y n y n/a y n n n n n i",
-        notes={
-            **dict.fromkeys(("overlap", "Thorough", "Focused", "RiC"), _ONE_EACH),
-            "BiC": "the order of documents does not matter",
-        },
-    ),
-    Family(
-        "P, R, AP",
-        ("AP", "P", "R"),
-        "y y n = n n/a n i i i i",
-        notes={"near": "whatever is returned of a relevant document counts in full"},
-    ),
-    Family(
-        "evidence sets",
-        ("evR", "answered", "evRR"),
-        "y y n = n n/a n n i i n",
-        notes={
-            "precision": "evRR feels what stands in front of the last span that was needed",
-            "near": "only what is covered counts, not how much is around it",
-            "ideality": "whole documents hold all of the evidence, too",
-        },
-    ),
-    Family(
-        "PASSAGE",
-        ("gen_passage", "gen_document"),
-        "y y y + y n n n i i i",
-        notes={
-            "overlap": "a passage is found again by every result that meets it",
-            "ideality": _PASSAGES,
-            "Thorough": "a passage that was found before counts again, useful or not",
-        },
-    ),
-    Family(
-        "PASSAGE2",
-        ("gen_passage2",),
-        "y y y = y y n i i i i",
-        notes={"ideality": _PASSAGES, "graded": _BY_SIZE},
-    ),
-    Family(
-        "ASPECT",
-        ("gen_aspect",),
-        "y y n = y n n i i i i",
-        notes={
-            "near": "whatever meets a passage shows all of its aspects",
-            "ideality": _PASSAGES,
-        },
-    ),
-    Family(
-        "BioASQ",
-        ("bio_f1", "bio_precision", "bio_recall", "bio_ap"),
-        "y y y - y y n n i y i",
-        notes={
-            "overlap": "what overlaps is merged; useless text that touches a passage gains",
-            "ideality": _PASSAGES,
-            "graded": _BY_SIZE,
-            "Thorough": _SET,
-            "Focused": _SET,
-        },
-    ),
-    Family(
-        "chunking_eval",
-        ("ce_iou", "ce_recall", "ce_precision", "ce_precision_omega"),
-        "y y y = y y n n y y i",
-        notes={"ideality": _PASSAGES, "graded": _BY_SIZE, "Thorough": _LONGER},
-    ),
-    Family(
-        "LegalBench-RAG",
-        ("lbr_recall", "lbr_precision"),
-        "y y i + n n/a n i n i n",
-        notes={
-            "near": "what is around a passage finds it again",
-            "overlap": "relevant text counts every time it is returned, beyond 1",
-            "Focused": _NESTED_GAIN,
-            "BiC": _NESTED_GAIN,
-        },
-    ),
-    Family(
-        "ERASER",
-        ("eraser_iou_f1", "eraser_iou_p", "eraser_iou_r"),
-        "y y n = y n n n i y i",
-        notes={
-            "near": "a result matches a passage or it does not",
-            "ideality": _PASSAGES,
-            "Thorough": _LONGER,
-        },
-    ),
-    Family(
-        "SQuAD",
-        ("squad_f1",),
-        "y y y = y y n n i y i",
-        notes={"ideality": _PASSAGES, "graded": _BY_SIZE, "Thorough": _SET, "Focused": _SET},
-    ),
-)
+FAMILIES = tuple(map(_read_family, _CELLS.strip().splitlines()))
 """The rows, oldest first."""

@@ -8,7 +8,7 @@ of them must be better.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,42 +63,28 @@ EMPTY = ("keep", "omit")
 ELEMENTS = ("SL", "SLD", "SS", "SST")
 """Part sets that on a collection return elements only."""
 
+_OF_ELEMENTS = ("SL", "SS", "SST")
 _MAY_BE_EMPTY = ("SS", "SST")
 """Part sets that may return nothing of a relevant document."""
-
-_OF_ELEMENTS = ("SL", "SS", "SST")
 _MOST_PAIRS = 1 << 22
 """Pairs of passages and elements compared at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Simulated runs with their topics and notes.
-
-    Parameters
-    ----------
-    runs : tuple of Run
-        By part set, then by ranking; named after both, as in ``SLDRSI``.
-    topics : tuple of str
-        The topics of the runs.
-    skipped : tuple of str
-        Topics without a non-relevant document to put first.
-    swapped : int
-        Topics with two relevant documents or more; on the others RS is R.
-    left_out : tuple of str
-        Part sets that cannot be made without a collection.
-    notes : tuple of str
-        Notes on topics and documents left out.
-    empty : str
-        One of `EMPTY`.
-    """
+    """Simulated runs with their topics and notes."""
 
     runs: tuple[Run, ...]
+    """By part set, then by ranking; named after both, as in ``SLDRSI``."""
     topics: tuple[str, ...]
     skipped: tuple[str, ...]
+    """Topics without a non-relevant document to put first."""
     swapped: int
+    """Topics with two relevant documents or more; on the others RS is R."""
     left_out: tuple[str, ...]
+    """Part sets that cannot be made without a collection."""
     notes: tuple[str, ...]
+    """Notes on topics and documents left out."""
     empty: str = EMPTY[0]
 
     def __repr__(self) -> str:
@@ -125,13 +111,12 @@ class _Parts(NamedTuple):
     path: Ints
     """The number of the element's path in the collection; `UNKNOWN` for other parts."""
 
+    @classmethod
+    def joined(cls, *parts: _Parts) -> _Parts:
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
-class _Highlights(NamedTuple):
-    """The highlighted passages of the relevant documents."""
-
-    unit: Ints
-    start: Ints
-    end: Ints
+    def select(self, rows: Ints) -> _Parts:
+        return _Parts(*(column[rows] for column in self))
 
 
 def simulate(
@@ -189,14 +174,13 @@ def simulate(
             "elements, which takes a collection (--collection)"
         )
     settings = Options(**options)
-    given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
-    index = None if collection is None else open_cached(collection)
-    warnings: list[str] = []
-    topics_file = settings.topics_file
-    topics = None if topics_file is None else read_topics(topics_file)
-    selected = select_judgements(given, settings, index, topics, warnings)
     if settings.assessors == "each":
         raise UsageError("a simulation takes one set of judgements; choose how assessors count")
+    given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
+    index = None if collection is None else open_cached(collection)
+    notes: list[str] = []
+    topics = None if settings.topics_file is None else read_topics(settings.topics_file)
+    selected = select_judgements(given, settings, index, topics, notes)
     combined = selected.combined(settings.assessors)
     if not combined.has_text:
         raise InputError.at(
@@ -210,17 +194,10 @@ def simulate(
     relevant, others = (
         _whole(units, np.flatnonzero(rows), index) for rows in (units.place > 0, units.place == 0)
     )
-    nowhere = np.full(len(passages.unit), UNKNOWN, dtype=np.int64)
-    sets = {"S": _Parts(*passages, nowhere), "SLD": relevant}
+    sets = {"S": passages, "SLD": relevant}
     if index is not None and set(parts) & {*_OF_ELEMENTS}:
         sets |= _element_sets(units, passages, index)
-    made = {
-        name: _Parts(*(np.concatenate(pair) for pair in zip(sets[name], others, strict=True)))
-        for name in parts
-        if name in sets
-    }
     swapped = int(np.count_nonzero(units.place == 2))
-    notes = list(warnings)
     nothing = [t for t in combined.topics if t not in {*units.topics, *skipped}]
     if nothing:
         notes.append(f"topics with nothing relevant, left out, {len(nothing)}: {some(nothing, 20)}")
@@ -232,8 +209,10 @@ def simulate(
     if single := len(units.topics) - swapped:
         notes.append(f"topics with one relevant document, on which RS is R: {single}")
     runs = []
-    for name, found in made.items():
-        filled, lost = _fill_empty(found, units, passages, empty)
+    for name in parts:
+        if name not in sets:
+            continue
+        filled, lost = _fill_empty(_Parts.joined(sets[name], others), units, passages, empty)
         if lost:
             what = "kept without text" if empty == "keep" else "left out"
             notes.append(f"{name}: relevant documents of which nothing is returned, {what}: {lost}")
@@ -241,23 +220,14 @@ def simulate(
             runs.append(_make_run(f"{name}{ranking}", filled, units, ranking, index))
             if progress is not None:
                 progress()
-    left_out = tuple(name for name in parts if name not in made)
+    left_out = tuple(name for name in parts if name not in sets)
     if left_out:
         names = ", ".join(left_out)
         notes.append(f"part sets made of elements take a collection (--collection): {names}")
-    if "SLD" in made and (units.length < 0).any():
-        notes.append(
-            f"documents of unknown length, returned by name alone: {int((units.length < 0).sum())}"
-        )
-    return Simulation(
-        runs=tuple(runs),
-        topics=units.topics,
-        skipped=skipped,
-        swapped=swapped,
-        left_out=left_out,
-        notes=tuple(notes),
-        empty=empty,
-    )
+    unknown = int((units.length < 0).sum())
+    if "SLD" in parts and unknown:
+        notes.append(f"documents of unknown length, returned by name alone: {unknown}")
+    return Simulation(tuple(runs), units.topics, skipped, swapped, left_out, tuple(notes), empty)
 
 
 def _check_names(what: str, given: str | Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
@@ -275,48 +245,41 @@ def _check_names(what: str, given: str | Sequence[str], known: Sequence[str]) ->
 
 def _rank_documents(
     combined: Judgements, index: Collection | None, *, inserting: bool
-) -> tuple[_RankedDocuments, _Highlights, tuple[str, ...]]:
+) -> tuple[_RankedDocuments, _Parts, tuple[str, ...]]:
     """Return the documents of the runs, the passages in them, and the topics skipped."""
     rows = np.flatnonzero(combined.rel_size > 0)
     length = combined.length
     if index is not None:
-        missing = rows[index.lengths(combined.doc)[rows] < 0]
-        if len(missing):
-            raise InputError(
-                combined.problem(
-                    "collection.unknown_document",
-                    row,
-                    f"relevant document {combined.doc[row]!r} is not in the collection "
-                    f"{index.path}; expected an index of the judged documents",
-                )
-                for row in missing.tolist()
+        lost = rows[index.lengths(combined.doc)[rows] < 0]
+        expected = f"the collection {index.path}; expected an index of the judged documents"
+        problems = [
+            combined.problem(
+                "collection.unknown_document",
+                row,
+                f"relevant document {combined.doc[row]!r} is not in {expected}",
             )
+            for row in lost.tolist()
+        ]
+        if problems:
+            raise InputError(problems)
     wanted = np.unique(combined.topic[rows]).tolist()
     first = _find_non_relevant(combined, index, wanted) if inserting else dict.fromkeys(wanted, "")
     kept = [topic for topic in wanted if first[topic] is not None]
     skipped = tuple(combined.topics[topic] for topic in wanted if first[topic] is None)
     if not kept:
-        raise UsageError(
-            f"no topic to simulate: {len(skipped)} without a non-relevant document to put first"
-            if skipped
-            else "no topic to simulate: nothing is relevant"
-        )
+        lacking = f"{len(skipped)} without a non-relevant document to put first"
+        raise UsageError(f"no topic to simulate: {lacking if skipped else 'nothing is relevant'}")
     rows = rows[np.isin(combined.topic[rows], kept)]
-    names = combined.doc.gather(rows)
-    by_name = names.rank("dense").to_numpy().astype(np.int64)
-    order = np.lexsort((by_name, -combined.rel_size[rows], combined.topic[rows]))
-    rows = rows[order]
+    by_name = combined.doc.gather(rows).rank("dense").to_numpy().astype(np.int64)
+    rows = rows[np.lexsort((by_name, -combined.rel_size[rows], combined.topic[rows]))]
     topic = np.searchsorted(kept, combined.topic[rows])
     place = np.arange(len(rows)) - np.searchsorted(topic, topic) + 1
     inserted = [name for t in kept if (name := first[t])]
     doc = pl.concat([combined.doc.gather(rows), pl.Series(inserted, dtype=pl.String)])
     if index is None:
         combined.check_lengths(ends=False)
-        judged = combined.documents
-        table = pl.DataFrame({"doc": judged.names, "length": judged.length})
-        frame = pl.DataFrame({"doc": doc[len(rows) :]})
-        joined = frame.join(table, on="doc", how="left", maintain_order="left")
-        inserted_length = joined["length"].to_numpy().astype(np.int64)
+        known = dict(zip(combined.documents.names, combined.documents.length, strict=True))
+        inserted_length = np.array([known[name] for name in inserted], dtype=np.int64)
     else:
         inserted_length = index.lengths(doc[len(rows) :])
     units = _RankedDocuments(
@@ -329,7 +292,12 @@ def _rank_documents(
     unit_of = np.full(len(combined), UNKNOWN, dtype=np.int64)
     unit_of[rows] = np.arange(len(rows))
     own = unit_of[combined.row] >= 0
-    passages = _Highlights(unit_of[combined.row[own]], combined.start[own], combined.end[own])
+    passages = _Parts(
+        unit_of[combined.row[own]],
+        combined.start[own],
+        combined.end[own],
+        np.full(np.count_nonzero(own), UNKNOWN, dtype=np.int64),
+    )
     return units, passages, skipped
 
 
@@ -347,10 +315,9 @@ def _find_non_relevant(
     others = combined.doc if index is None else index.documents["doc"]
     names = others.unique().sort().to_list()
     judged = dict(rows.group_by("topic").agg("doc").rows())
-    for topic in wanted:
-        if topic not in found:
-            own = set(judged[topic])
-            found[topic] = next((name for name in names if name not in own), None)
+    for topic in set(wanted) - found.keys():
+        own = set(judged[topic])
+        found[topic] = next((name for name in names if name not in own), None)
     return found
 
 
@@ -367,20 +334,14 @@ def _whole(units: _RankedDocuments, unit: Ints, index: Collection | None) -> _Pa
 
 
 def _element_sets(
-    units: _RankedDocuments, passages: _Highlights, index: Collection
+    units: _RankedDocuments, passages: _Parts, index: Collection
 ) -> dict[str, _Parts]:
     """Return SL, SS and SST, from every pair of a passage and an element of its document."""
-    distinct = units.doc.unique(maintain_order=True)
-    table = pl.DataFrame({"doc": distinct, "code": np.arange(len(distinct))})
-    code = pl.DataFrame({"doc": units.doc}).join(
-        table, on="doc", how="left", maintain_order="left"
-    )["code"]
-    trees = index.trees(distinct)
+    trees = index.trees(units.doc)
     leaf = np.ones(len(trees.path), dtype=bool)
     leaf[trees.parent[trees.parent >= 0]] = False
-    doc = code.to_numpy()[passages.unit]
-    first, counts = trees.bounds[doc], np.diff(trees.bounds)[doc]
-    chosen: dict[str, list[tuple[Ints, Ints]]] = {name: [] for name in _OF_ELEMENTS}
+    first, counts = trees.bounds[passages.unit], np.diff(trees.bounds)[passages.unit]
+    chosen: dict[str, list[_Parts]] = {name: [] for name in _OF_ELEMENTS}
     cuts = np.flatnonzero(np.diff(np.cumsum(counts) // _MOST_PAIRS)) + 1
     for batch in np.split(np.arange(len(counts)), cuts):
         passage = np.repeat(batch, counts[batch])
@@ -398,29 +359,23 @@ def _element_sets(
         # The pair of the same passage and the element's parent is as far away as the parent is.
         above = np.arange(len(element)) + np.where(parent >= 0, parent - element, 0)
         largest = np.flatnonzero(inside & ~(inside[above] & (parent >= 0)))
-        for name, pair in (
-            ("SL", smallest),
-            ("SS", largest),
-            ("SST", np.flatnonzero(inside & leaf[element])),
-        ):
-            chosen[name].append((passage[pair], element[pair]))
-    found = {}
-    for name, batches in chosen.items():
-        passage, element = (np.concatenate(column) for column in zip(*batches, strict=True))
-        found[name] = _Parts(
-            passages.unit[passage], trees.start[element], trees.end[element], trees.path[element]
-        )
+        leaves = np.flatnonzero(inside & leaf[element])
+        for name, pair in zip(_OF_ELEMENTS, (smallest, largest, leaves), strict=True):
+            own = element[pair]
+            unit = passages.unit[passage[pair]]
+            chosen[name].append(_Parts(unit, trees.start[own], trees.end[own], trees.path[own]))
+    found = {name: _Parts.joined(*batches) for name, batches in chosen.items()}
     # Of SL, drop parts inside another part of the same document.
     parts = found["SL"]
     order = np.lexsort((-parts.end, parts.start, parts.unit))
     end = (parts.end + spans.lay_out(units.length)[parts.unit])[order]
     kept = order[end > np.concatenate([[UNKNOWN], np.maximum.accumulate(end)[:-1]])]
-    found["SL"] = _Parts(*(column[kept] for column in parts))
+    found["SL"] = parts.select(kept)
     return found
 
 
 def _fill_empty(
-    parts: _Parts, units: _RankedDocuments, passages: _Highlights, empty: str
+    parts: _Parts, units: _RankedDocuments, passages: _Parts, empty: str
 ) -> tuple[_Parts, int]:
     """Return the parts in order, and the number of documents without any, treated as `empty`."""
     lost = np.setdiff1d(np.arange(len(units.topic)), parts.unit)
@@ -428,9 +383,8 @@ def _fill_empty(
         begins = np.full(len(units.topic), np.iinfo(np.int64).max)
         np.minimum.at(begins, passages.unit, passages.start)
         no_text = _Parts(lost, begins[lost], begins[lost], np.full(len(lost), UNKNOWN))
-        parts = _Parts(*(np.concatenate(pair) for pair in zip(parts, no_text, strict=True)))
-    order = np.lexsort((parts.end, parts.start, parts.unit))
-    return _Parts(*(column[order] for column in parts)), len(lost)
+        parts = _Parts.joined(parts, no_text)
+    return parts.select(np.lexsort((parts.end, parts.start, parts.unit))), len(lost)
 
 
 # -- in which order ----------------------------------------------------------------------------
@@ -524,7 +478,11 @@ def orderings_between(names: Sequence[str], *, empty: str = EMPTY[0]) -> tuple[O
     """
     there = set(names)
     found = []
-    for part, ranking in _from_the_best():
+    runs = [("S", "R")]
+    for part, ranking in runs:  # from the best, step by step; the list grows meanwhile
+        steps = [(lower, ranking) for lower in _LOWER_PARTS[part]]
+        steps += [(part, lower) for lower in _LOWER_RANKINGS[ranking]]
+        runs += [step for step in steps if step not in runs]
         name = f"{part}{ranking}"
         if name not in there:
             continue
@@ -537,16 +495,6 @@ def orderings_between(names: Sequence[str], *, empty: str = EMPTY[0]) -> tuple[O
             aspect = ("insertion and swap" if swaps else "insertion") if inserts else late
             found.append(Ordering(name, f"{part}{lower}", not swaps or part == "S", aspect))
     return tuple(found)
-
-
-def _from_the_best() -> Iterator[tuple[str, str]]:
-    """Yield part sets and rankings, step by step away from the best run."""
-    waiting = [("S", "R")]
-    for part, ranking in waiting:  # which grows meanwhile
-        yield part, ranking
-        steps = [(lower, ranking) for lower in _LOWER_PARTS[part]]
-        steps += [(part, lower) for lower in _LOWER_RANKINGS[ranking]]
-        waiting += [step for step in steps if step not in waiting]
 
 
 def _next(one: str, below: Mapping[str, Sequence[str]], there: Sequence[str]) -> list[str]:
@@ -591,29 +539,19 @@ def read_orderings(path: str | Path, runs: Sequence[str]) -> tuple[Ordering, ...
             continue
         match = _LINE.fullmatch(text)
         if match is None or match["worse"] == ">=":
-            raise source.error(
-                "orderings.syntax",
-                number,
-                f"{text!r} is no ordering; expected 'better >= worse [every|mean]', names with "
-                "blanks in quotes",
-            )
+            problem = f"{text!r} is no ordering; expected 'better >= worse [every|mean]', names "
+            raise source.error("orderings.syntax", number, f"{problem}with blanks in quotes")
         better, worse = (
             name[1:-1] if name[0] in "\"'" else name for name in (match["better"], match["worse"])
         )
-        for name in (better, worse):
-            if name not in runs:
-                raise source.error(
-                    "orderings.unknown_run",
-                    number,
-                    f"no run {name!r}; the runs are {', '.join(runs)}",
-                )
+        if unknown := [name for name in (better, worse) if name not in runs]:
+            problem = f"no run {unknown[0]!r}; the runs are {', '.join(runs)}"
+            raise source.error("orderings.unknown_run", number, problem)
         if better == worse:
-            raise source.error(
-                "orderings.same_run", number, f"run {better!r} is compared with itself"
-            )
+            problem = f"run {better!r} is compared with itself"
+            raise source.error("orderings.same_run", number, problem)
         found.append(Ordering(better, worse, match["kind"] != "mean"))
     if not found:
-        raise source.error(
-            "orderings.empty", None, "no ordering in the file; expected 'better >= worse' on a line"
-        )
+        problem = "no ordering in the file; expected 'better >= worse' on a line"
+        raise source.error("orderings.empty", None, problem)
     return tuple(dict.fromkeys(found))

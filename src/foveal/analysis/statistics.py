@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,18 +15,104 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal import spans
+from foveal._version import __version__
 from foveal.collection import Collection
+from foveal.collection.placement import place_judgements, place_run
+from foveal.collection.storage import is_index
 from foveal.evaluation.conversion import list_elements_with_text
+from foveal.formats import kind_of, read_judgements, read_run, read_topics
 from foveal.formats.graded_elements import GRADES, mark_positive
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import Judgements, Run, Topics
+from foveal.model.result_object import Result
+from foveal.model.tables import Table
 from foveal.nexi import CAS, NexiError, parse
 from foveal.spans import Ints
 
-__all__ = ["collection_statistics", "judgement_statistics", "run_statistics", "topic_statistics"]
+__all__ = [
+    "Statistics",
+    "collection_statistics",
+    "describe_files",
+    "judgement_statistics",
+    "run_statistics",
+    "topic_statistics",
+]
 
-Statistics = dict[str, Any]
+Figures = dict[str, Any]
+"""Names of figures to numbers, texts, or mappings: counts by name, mean and extremes."""
 _TOPIC_FIELDS = ("title", "castitle", "phrasetitle", "description", "narrative", "keywords")
+_MOST_ROWS = 20  # counts of one figure in a table
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics(Result):
+    """The figures of some files; made by `describe_files`."""
+
+    files: Mapping[str, Figures]
+    meta: Mapping[str, Any] = field(default_factory=lambda: {"version": __version__})
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield a row for each number; `key` names what is counted, or is the text of a figure."""
+        for path, figures in self.files.items():
+            for figure, found in figures.items():
+                if figure == "kind" or found is None:
+                    continue
+                row = {"path": path, "kind": figures["kind"], "figure": figure}
+                if isinstance(found, dict):
+                    yield from ({**row, "key": key, "value": n} for key, n in found.items())
+                elif isinstance(found, str):
+                    yield {**row, "key": found, "value": None}
+                else:
+                    yield {**row, "key": "", "value": found}
+
+    def parts(self) -> dict[str, Any]:
+        """Return all figures by file."""
+        return {"files": self.files}
+
+    def tables(self) -> list[Table]:
+        """Return a table for each file, with the first counts of each figure."""
+        tables = []
+        for path, rows in groupby(self.rows(), key=itemgetter("path")):
+            lines: list[tuple[str, ...]] = []
+            notes: list[str] = []
+            for figure, group in groupby(rows, key=itemgetter("figure")):
+                counts = list(group)
+                for i, row in enumerate(counts[:_MOST_ROWS]):
+                    value = row["value"]
+                    short = isinstance(value, float) and value < 1e6
+                    number = f"{value:g}" if short else str("" if value is None else value)
+                    lines.append(("" if i else figure, row["key"], number))
+                if len(counts) > _MOST_ROWS:
+                    notes.append(f"{figure}: {len(counts) - _MOST_ROWS} more in other formats.")
+            title = f"{path}: {self.files[path]['kind']}"
+            header = ("figure", "of", "value")
+            tables.append(Table(header, tuple(lines), labels=2, title=title, notes=tuple(notes)))
+        return tables
+
+
+def describe_files(paths: Sequence[str], collection: str | None = None) -> Statistics:
+    """Describe collections, topics, judgements and runs, detected from their content.
+
+    A `collection` index resolves XPaths, and adds figures of elements to those of judgements.
+    """
+    index = Collection.open(collection) if collection else None
+    files: dict[str, Figures] = {}
+    for path in paths:
+        if is_index(Path(path)):
+            described = Collection.open(path)
+            described.verify()
+            files[path] = collection_statistics(described)
+        elif (kind := kind_of(path)) == "topics":
+            files[path] = topic_statistics(read_topics(path))
+        elif kind == "judgements":
+            judgements = read_judgements(path)
+            placed = judgements if index is None else place_judgements(judgements, index)
+            files[path] = judgement_statistics(placed, index)
+        else:
+            run = read_run(path)
+            placed_run = run if index is None else place_run(run, index, lenient=True)
+            files[path] = run_statistics(placed_run)
+    return Statistics(files)
 
 
 def _spread(values: Ints | npt.NDArray[np.float64]) -> dict[str, float]:
@@ -36,7 +127,7 @@ def _spread(values: Ints | npt.NDArray[np.float64]) -> dict[str, float]:
     }
 
 
-def collection_statistics(collection: Collection) -> Statistics:
+def collection_statistics(collection: Collection) -> Figures:
     """Count articles, elements, depths and tags."""
     used = collection.path_counts()
     depth, tag = collection.path_depths(), collection.path_tags()
@@ -60,7 +151,7 @@ def collection_statistics(collection: Collection) -> Statistics:
     }
 
 
-def topic_statistics(topics: Topics) -> Statistics:
+def topic_statistics(topics: Topics) -> Figures:
     """Count types of topics, and targets of their structural constraints."""
     targets: Counter[str] = Counter()
     support: Counter[str] = Counter()
@@ -97,10 +188,10 @@ def _parse_castitle(castitle: str) -> tuple[CAS | None, str]:
     return None, "no NEXI"
 
 
-def run_statistics(run: Run) -> Statistics:
+def run_statistics(run: Run) -> Figures:
     """Describe sizes, depths, tags and overlap of a run's results."""
     size = (run.end - run.start)[(run.start >= 0) & (run.end >= 0)]
-    found: Statistics = {
+    found: Figures = {
         "kind": "run",
         "run": run.name,
         "task": run.task,
@@ -142,15 +233,13 @@ def _tags(xpath: pl.Series) -> list[str]:
     return xpath.str.extract(r"/([^/\[]+)(?:\[\d+\])?$").to_list()
 
 
-def judgement_statistics(
-    judgements: Judgements, collection: Collection | None = None
-) -> Statistics:
+def judgement_statistics(judgements: Judgements, collection: Collection | None = None) -> Figures:
     """Count relevant documents, passages and elements per topic, and whole elements by tag."""
     combined = judgements.combined()
     n = len(combined.topics)
     passages = np.bincount(combined.topic, np.diff(combined.bounds), n)
     relevant = np.bincount(combined.topic[combined.relevant], minlength=n)
-    found: Statistics = {
+    found: Figures = {
         "kind": "judgements",
         "topics": n,
         "topics with nothing relevant": int((relevant == 0).sum()),
@@ -187,12 +276,12 @@ def judgement_statistics(
 
 def _element_statistics(
     judgements: Judgements, elements: pl.DataFrame, scale: str | None
-) -> Statistics:
+) -> Figures:
     """Count relevant elements per topic, by tag and by grade, and fully highlighted ones."""
     grades = [name for name in GRADES.get(scale or "", ()) if name in elements.columns]
     relevant = elements.filter(mark_positive(elements, scale))
     topic = judgements.topic[relevant["row"].to_numpy()]
-    found: Statistics = {
+    found: Figures = {
         "relevant elements": len(relevant),
         "relevant elements per topic": _spread(
             np.bincount(topic, minlength=len(judgements.topics))

@@ -14,7 +14,7 @@ from foveal.measures import parse_measures
 from foveal.model import Results, Run
 from foveal.model.results import list_differences
 
-__all__ = ["by_task", "list_unscored", "results_by_task", "scored_by_task", "without_curves"]
+__all__ = ["list_unscored", "results_by_task", "scored_by_task", "without_curves"]
 
 Declared = tuple[str, str | None]
 """The name of a run and the task it declares."""
@@ -47,41 +47,6 @@ def list_unscored(
     return listed
 
 
-def by_task(runs: Sequence[Run], tasks: Sequence[str], warnings: list[str]) -> dict[str, list[Run]]:
-    """Return the runs of each preset or declared task; warn about runs left out or ranked alone.
-
-    A run belongs to every one of `tasks` that it declares. If there is one task, runs that declare
-    none belong to it, too.
-
-    >>> runs = [Run.from_results({"1": [("D1", 0, 9)]}, name=name) for name in ("a", "b")]
-    >>> {task: [run.name for run in group] for task, group in by_task(runs, [], []).items()}
-    {'': ['a', 'b']}
-    """
-    presets = {find_preset(task).name: find_preset(task) for task in tasks}
-    if not presets:
-        places = _by_declared([(run.name, run.task) for run in runs], warnings)
-        return {task: [runs[place] for place in own] for task, own in places.items()}
-    groups: dict[str, list[Run]] = {name: [] for name in presets}
-    others: dict[str, list[str]] = {}
-    for run in runs:
-        fitting = [
-            name
-            for name, preset in presets.items()
-            if (preset.is_for(run.task) if run.task else len(presets) == 1)
-        ]
-        for name in fitting:
-            groups[name].append(run)
-        if not fitting:
-            others.setdefault(run.task or "", []).append(run.name)
-    for task, names in others.items():
-        declared = f"the task {task}, which is none of --task" if task else "no task"
-        warnings.append(f"runs left out that declare {declared}, {len(names)}: {some(names)}")
-    warnings += [f"{name}: no run declares this task" for name in groups if not groups[name]]
-    if not any(groups.values()):
-        raise UsageError(f"no run declares a task of --task; expected {' or '.join(presets)}")
-    return {name: members for name, members in groups.items() if members}
-
-
 def _by_declared(runs: Sequence[Declared], warnings: list[str]) -> dict[str, list[int]]:
     """Return the positions of the runs of each task; all runs together if there is one task.
 
@@ -104,7 +69,7 @@ def _by_declared(runs: Sequence[Declared], warnings: list[str]) -> dict[str, lis
 def results_by_task(
     parts: Sequence[Results], warnings: list[str], names: Sequence[str] = ()
 ) -> dict[str, Results]:
-    """Group results by the official task they were scored for, or as `by_task` groups their runs.
+    """Group results by the official task they were scored for, or that their runs declare.
 
     Warnings name the parts by `names`, such as their files.
 
@@ -146,12 +111,36 @@ def scored_by_task(
     score: Callable[[list[Run], str | None], Results],
     warnings: list[str],
 ) -> dict[str, Results]:
-    """Score the runs of each task, without points of curves that are not among `own`.
+    """Score the runs of each preset or declared task, and warn about runs left out.
 
-    ``score(runs, preset)`` is called once for each task.
+    ``score(runs, preset)`` is called once for each task. A run belongs to every one of `tasks` that
+    it declares. If there is one task, runs that declare none belong to it, too. Points of curves
+    are dropped unless they are among `own`.
     """
-    groups = by_task(runs, tasks, warnings)
-    presets = {find_preset(task).name for task in tasks}
+    presets = {preset.name: preset for preset in map(find_preset, tasks)}
+    groups: dict[str, list[Run]] = {name: [] for name in presets}
+    if not presets:
+        places = _by_declared([(run.name, run.task) for run in runs], warnings)
+        groups = {task: [runs[place] for place in members] for task, members in places.items()}
+    else:
+        others: dict[str, list[str]] = {}
+        for run in runs:
+            fitting = [
+                name
+                for name, preset in presets.items()
+                if (preset.is_for(run.task) if run.task else len(presets) == 1)
+            ]
+            for name in fitting:
+                groups[name].append(run)
+            if not fitting:
+                others.setdefault(run.task or "", []).append(run.name)
+        for task, names in others.items():
+            declared = f"the task {task}, which is none of --task" if task else "no task"
+            warnings.append(f"runs left out that declare {declared}, {len(names)}: {some(names)}")
+        warnings += [f"{name}: no run declares this task" for name in groups if not groups[name]]
+        groups = {name: members for name, members in groups.items() if members}
+        if not groups:
+            raise UsageError(f"no run declares a task of --task; expected {' or '.join(presets)}")
     found: dict[str, Results] = {}
     for task, members in groups.items():
         results = score(members, task if task in presets else None)

@@ -64,7 +64,7 @@ def command(
     must not, the smallest campaign that shows it is printed. '--show axioms' gives the exact
     definitions. Measures say where they break an axiom by design.
     """
-    from foveal.analysis.axioms import axioms
+    from foveal.analysis.axioms import AXIOMS, axioms
     from foveal.model.tables import TABLE_FORMATS
 
     if not measures and set(show) != {"axioms"}:
@@ -74,20 +74,11 @@ def command(
     if show and form is not None and form not in TABLE_FORMATS:
         raise UsageError(f"--show chooses tables, and {form} holds everything; leave it out")
     if not measures:
-        click.echo(_definitions(), nl=False)
+        for axiom in AXIOMS:
+            click.echo(f"{axiom.name}: {axiom.title}")
+            click.echo(textwrap.indent(textwrap.fill(axiom.words, _WIDTH - 4), "    "))
         return
     found = axioms(measures, campaigns=campaigns, seed=seed)
     emit_result(found, form or ("table" if show else None), output, show=show)
     if strict and found.failed:
         raise click.exceptions.Exit(1)
-
-
-def _definitions() -> str:
-    """The axioms in words, for reading."""
-    from foveal.analysis.axioms import AXIOMS
-
-    lines: list[str] = []
-    for axiom in AXIOMS:
-        lines.append(f"{axiom.name}: {axiom.title}")
-        lines += textwrap.wrap(axiom.words, _WIDTH, initial_indent="    ", subsequent_indent="    ")
-    return "".join(f"{line}\n" for line in lines)

@@ -71,7 +71,7 @@ def _property_table() -> str:
     for family in FAMILIES:
         row = [family.name]
         for name in PROPERTIES:
-            cell = family.cell(name)
+            cell = family.cells[name]
             says = f"the paper says {cell.paper}" if cell.disputed else ""
             note = "; ".join(part for part in (says, cell.note) if part)
             holder = ("*" if cell.paper else "~") if cell.opinion else ""

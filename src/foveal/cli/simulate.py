@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
 from foveal.analysis.simulation import EMPTY, PARTS, RANKINGS
 from foveal.cli.options import collection_option, judgements_option, parse_comma_list, parse_topics
-from foveal.cli.shared import given_options, say, warn
+from foveal.cli.shared import given_options, progress_bar, say, warn
 
 __all__ = ["command"]
 
@@ -85,22 +82,9 @@ def command(
     check_folder(output, beside=beside)
     chosen = given_options(options)
     length = len(chosen.get("parts", PARTS)) * len(chosen.get("rankings", RANKINGS))
-    with _progress(2 * length) as advance:
+    with progress_bar(length, "simulating") as advance:
         made = simulate(list(judgements), collection, progress=advance, **chosen)
-        files = {}
-        for run in made.runs:
-            files[f"{run.name}.jsonl"] = write_run(run)
-            advance()
+    files = {f"{run.name}.jsonl": write_run(run) for run in made.runs}
     write_folder(output, files, beside=beside)
     warn(made.notes)
     say(f"{len(files)} runs of {len(made.topics)} topics written to {output}")
-
-
-@contextlib.contextmanager
-def _progress(length: int) -> Iterator[Callable[[], None]]:
-    """A bar on a terminal: runs made, runs put into words."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    with click.progressbar(length=length, label="simulating", file=sys.stderr) as bar:
-        yield lambda: bar.update(1)
