@@ -47,7 +47,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-TABLES = ("means", "pairs", "matrix", "summary")
+TABLES = ("means", "ranks", "pairs", "matrix", "summary")
 _MOST_PAIRS = 45  # the pairs of ten runs
 _MOST_NAMED = 8  # runs in a sentence
 _TEST_NAMES = {
@@ -92,12 +92,21 @@ class Pairs:
         Topics needed to find an effect of this size; infinite if there is none.
     p, adjusted : mappings of test to float array
         p values before and after correction over the pairs of this measure.
+    equivalence : pair of float arrays, optional
+        p values of equivalence within the margin, before and after correction.
+    verdicts : tuple of str
+        ``better`` or ``worse`` where the first test finds a significant difference; else
+        ``equivalent`` where the test of equivalence does; else ``inconclusive``.
     limits : pair of float arrays
         The confidence interval of each run's mean.
     ranked : float array
         Means of the runs to rank by: greater is better, and rounding errors make no difference.
     order : int array
         Positions of the runs from best to worst; ties keep their order.
+    best : float array
+        Probability of each run to be the best, by resampling topics.
+    ranks : pair of int arrays
+        The confidence interval of each run's rank, by resampling topics.
     """
 
     measure: str
@@ -114,9 +123,13 @@ class Pairs:
     needed: Floats
     p: Mapping[str, Floats]
     adjusted: Mapping[str, Floats]
+    equivalence: tuple[Floats, Floats] | None
+    verdicts: tuple[str, ...]
     limits: tuple[Floats, Floats]
     ranked: Floats
     order: Ints
+    best: Floats
+    ranks: tuple[Ints, Ints]
 
     @property
     def better(self) -> Ints:
@@ -219,7 +232,7 @@ class Comparison(Result):
                 ):
                     better = (None, self.runs[i], self.runs[j])[pairs.better[k]]
                     needed = pairs.needed[k]
-                    yield {
+                    row = {
                         "measure": pairs.measure,
                         "run": self.runs[i],
                         "other": self.runs[j],
@@ -239,7 +252,16 @@ class Comparison(Result):
                         "p": float(pairs.p[test][k]),
                         "p_corrected": float(pairs.adjusted[test][k]),
                         "significant": bool(significant[k]),
+                        "verdict": pairs.verdicts[k],
                     }
+                    if pairs.equivalence is not None:
+                        row["p_equivalence"] = float(pairs.equivalence[0][k])
+                        row["p_equivalence_corrected"] = float(pairs.equivalence[1][k])
+                    for run, prefix in ((i, ""), (j, "other_")):
+                        row[f"{prefix}probability_best"] = float(pairs.best[run])
+                        row[f"{prefix}rank_low"] = int(pairs.ranks[0][run])
+                        row[f"{prefix}rank_high"] = int(pairs.ranks[1][run])
+                    yield row
 
     def run_rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each measure and run, from best to worst."""
@@ -256,6 +278,9 @@ class Comparison(Result):
                     "low": float(pairs.limits[0][i]),
                     "high": float(pairs.limits[1][i]),
                     "mark" if against else "letters": shown.get(self.runs[i]),
+                    "probability_best": float(pairs.best[i]),
+                    "rank_low": int(pairs.ranks[0][i]),
+                    "rank_high": int(pairs.ranks[1][i]),
                 }
 
     def summary_rows(self) -> Iterator[dict[str, Any]]:
@@ -296,51 +321,68 @@ class Comparison(Result):
         return pl.DataFrame(list(self.run_rows()), infer_schema_length=None)
 
     def summary(self) -> str:
-        """Return which run leads by each measure, and whether the lead may be chance.
+        """Return for each measure which run leads, by how much, and if that may be chance.
 
         >>> rows = [(run, str(t), "AP", level + t % 3 / 10)
         ...         for run, level in [("a", 0.5), ("b", 0.1)] for t in range(6)]
         >>> compare(Results.from_tidy(rows, {})).summary()
-        'a leads by AP on 6 topics: significantly better than b. b is 0.4000 behind, p < 0.0001.'
+        'a leads b by 0.4 AP; with 6 topics the difference is significant, p < 0.001.'
         """
         return "\n".join(map(self._describe_lead, self.measures))
 
     def _describe_lead(self, pairs: Pairs) -> str:
-        """Say which run leads by one measure, and whether its lead may be chance."""
+        """Say which run leads by one measure, and what the tests say about its lead."""
+        settings, measure = self.settings, pairs.measure
         order, ranked = pairs.order.tolist(), pairs.ranked
-        tied = [self.runs[i] for i in order if ranked[i] == ranked[order[0]]]
+        leaders = [i for i in order if ranked[i] == ranked[order[0]]]
+        rest = order[len(leaders) :]
         topics = counted(len(pairs.scores.topics), "topic")
-        if len(tied) == len(self.runs):
-            return f"All runs are equal by {pairs.measure} on {topics}."
-        names, verb = some(tied, _MOST_NAMED), "leads" if len(tied) == 1 else "lead"
-        text = f"{names} {verb} by {pairs.measure} on {topics}"
+        if not rest:
+            return f"All runs are equal by {measure} on {topics}."
+        names = self._name_runs(leaders)
         # With a baseline, the best run is compared with it alone; else with all others.
-        leaders, rest = order[: len(tied)], order[len(tied) :]
-        if self.baseline is not None and self.runs.index(self.baseline) in leaders[1:]:
-            return f"{text}; {self.baseline} is the baseline."
-        if self.baseline is not None and self.baseline not in tied:
-            rest = [self.runs.index(self.baseline)]
-        if self.baseline is not None and self.baseline == tied[0]:
-            leaders = leaders[:1]
-        # A lead is as sure as that of the least sure of equal leaders.
-        adjusted = pairs.square(pairs.adjusted[self.settings.tests[0]], 0.0)[leaders].max(axis=0)
-        beaten = [self.runs[i] for i in rest if adjusted[i] < self.settings.alpha]
-        unsure = [self.runs[i] for i in rest if adjusted[i] >= self.settings.alpha]
-        if beaten:
-            text += f": significantly better than {some(beaten, _MOST_NAMED)}"
-        if unsure:
-            text += f"; the lead over {some(unsure, _MOST_NAMED)} may be chance"
+        if self.baseline is not None:
+            place = self.runs.index(self.baseline)
+            if place in leaders[1:]:
+                return f"{names} lead by {measure} on {topics}; {self.baseline} is the baseline."
+            leaders, rest = (leaders[:1], rest) if place == leaders[0] else (leaders, [place])
+        # A lead over a run is as certain as the least certain one of equal leaders.
+        adjusted = pairs.square(pairs.adjusted[settings.tests[0]], 0.0)[leaders].max(axis=0)
+        differs, alike = adjusted < settings.alpha, np.zeros(len(self.runs), dtype=np.bool_)
+        if pairs.equivalence is not None:
+            alike = pairs.square(pairs.equivalence[1], 0.0)[leaders].max(axis=0) < settings.alpha
         near = rest[0]
         k = int(pairs.square(np.arange(len(pairs.first)), -1)[leaders[0], near])
         gap = abs(float(pairs.difference[k]))
-        behind = f"{gap:.4f}" if gap >= 0.0001 else "less than 0.0001"
-        text += (
-            f". {self.runs[near]} is {behind} behind, p {_format_p(float(adjusted[near]), '= ')}"
-        )
-        is_open = adjusted[near] >= self.settings.alpha and self.settings.tests[0] == "t"
-        if is_open and len(pairs.scores.topics) < pairs.needed[k] < np.inf:
-            text += f"; about {pairs.needed[k]:.0f} topics would show an effect of this size"
-        return f"{text}."
+        text = f"{names} {'leads' if len(leaders) == 1 else 'lead'} {self.runs[near]} by "
+        text += f"{_format_score(gap)} {measure}; with {topics} "
+        within = f"within {settings.margin:g}" if settings.margin is not None else ""
+        if differs[near]:
+            text += f"the difference is significant, p {_format_chance(adjusted[near])}"
+            text += f", but {within}" if alike[near] else ""
+        elif alike[near] and pairs.equivalence is not None:
+            p = pairs.square(pairs.equivalence[1], 0.0)[leaders, near].max()
+            text += f"they are equivalent {within}, p {_format_chance(p)}"
+        else:
+            text += f"the difference may be chance, p {_format_chance(adjusted[near])}"
+            text += f", and they are not shown to be equivalent {within}" if within else ""
+            if settings.tests[0] == "t" and len(pairs.scores.topics) < pairs.needed[k] < np.inf:
+                text += f"; about {pairs.needed[k]:.0f} topics would show it"
+        it_is, its = ("it is", "its") if len(leaders) == 1 else ("they are", "their")
+        also = "also " if differs[near] else ""
+        others = [
+            (f"{it_is} {also}significantly better than {{}}", [i for i in rest[1:] if differs[i]]),
+            (f"{it_is} equivalent to {{}} {within}", [i for i in rest[1:] if (alike > differs)[i]]),
+            (
+                f"{its} lead over {{}} may be chance",
+                [i for i in rest[1:] if not (alike | differs)[i]],
+            ),
+        ]
+        said = "; ".join(words.format(self._name_runs(runs)) for words, runs in others if runs)
+        return f"{text}. {said[0].upper()}{said[1:]}." if said else f"{text}."
+
+    def _name_runs(self, places: Sequence[int]) -> str:
+        return some([self.runs[i] for i in places], _MOST_NAMED)
 
     # -- tables ------------------------------------------------------------------------------------
 
@@ -359,6 +401,7 @@ class Comparison(Result):
                 if (name != "matrix" or has_matrix) and (name != "pairs" or has_list)
             ]
         tables = [self._tabulate_means()] if "means" in show else []
+        tables += [self._tabulate_ranks()] if "ranks" in show else []
         for pairs in self.measures:
             tables += [self._tabulate_pairs(pairs)] if "pairs" in show else []
             tables += [self._tabulate_matrix(pairs)] if "matrix" in show else []
@@ -395,6 +438,34 @@ class Comparison(Result):
             name="means",
         )
 
+    def _tabulate_ranks(self) -> Table:
+        """Return the runs from best to worst by each measure: means, intervals, ranks."""
+        rows, most = [], set()
+        for row in self.run_rows():
+            interval = tuple(f"{row[name]:.4f}" for name in ("mean", "low", "high"))
+            low, high = row["rank_low"], row["rank_high"]
+            rank = f"{low}" if low == high else f"{low} to {high}"
+            chance = f"{row['probability_best']:.2f}"
+            rows.append((row["measure"], row["run"], *interval, rank, chance))
+        first = 0
+        for pairs in self.measures:
+            chances = pairs.best[pairs.order]
+            most |= {(first + int(i), 6) for i in np.flatnonzero(chances == chances.max())}
+            first += len(self.runs)
+        confidence = f"{100 * self.settings.confidence:g} %"
+        return Table(
+            ("measure", "run", "mean", "low", "high", "rank", "best"),
+            tuple(rows),
+            frozenset(most),
+            labels=2,
+            title="Ranks of the runs",
+            notes=(
+                f"low to high, rank: {confidence} confidence intervals of the mean and of the rank",
+                f"best: probability of being the best run ({self.settings.resamples} resamples)",
+            ),
+            name="ranks",
+        )
+
     def _tabulate_pairs(self, pairs: Pairs) -> Table:
         """Return everything about every pair by one measure."""
         settings, rows, marks = self.settings, [], {}
@@ -412,23 +483,30 @@ class Comparison(Result):
             for test in settings.tests:
                 cells += [_format_p(pairs.p[test][k]), _format_p(pairs.adjusted[test][k])]
                 marks[k, len(cells) - 1] = "*" if pairs.adjusted[test][k] < settings.alpha else ""
-            rows.append(tuple(cells))
+            if pairs.equivalence is not None:
+                cells.append(_format_p(pairs.equivalence[1][k]))
+            rows.append((*cells, pairs.verdicts[k]))
         first = ["p"] if len(settings.tests) == 1 else settings.tests
         smaller = "" if pairs.scores.higher_is_better else ", smaller is better"
         interval = "percentiles of resamples" if settings.interval == "bootstrap" else "Student's t"
-        notes = (
+        notes = [
             f"low to high: {100 * settings.confidence:g} % confidence interval ({interval})",
             "d: mean of the differences in their standard deviations (Cohen)",
             "w/t/l: topics on which the run is better, equal, worse; *: significant",
-            f"needed: topics that would show such an effect (power {settings.power:g})",
-        )
-        columns = ("run", "other", "difference", "low", "high", "d", "w/t/l", "needed")
+            f"topics needed: to show such an effect (power {settings.power:g})",
+        ]
+        columns = ["run", "other", "difference", "low", "high", "d", "w/t/l", "topics needed"]
+        columns += [name for test in first for name in (test, "corrected")]
+        if settings.margin is not None:
+            columns.append("equivalence")
+            test = "corrected p of two one-sided t-tests"
+            notes.append(f"equivalence: {test}, margin {settings.margin:g}")
         return Table(
-            (*columns, *(name for test in first for name in (test, "corrected"))),
+            (*columns, "verdict"),
             tuple(rows),
             labels=2,
             title=f"{pairs.measure}: run minus other, {len(pairs.scores.topics)} topics{smaller}",
-            notes=notes if pairs is self.measures[-1] else (),
+            notes=tuple(notes) if pairs is self.measures[-1] else (),
             marks=marks,
             name=f"pairs {pairs.measure}",
         )
@@ -524,6 +602,7 @@ def compare(
     seed: int = 0,
     exact: bool = False,
     power: float = 0.8,
+    margin: float | None = None,
     tested: Callable[[], None] | None = None,
     **options: Any,
 ) -> Comparison:
@@ -540,7 +619,7 @@ def compare(
         curves are compared only if they are named here.
     baseline : str, optional
         The name of the run to compare all others with; by default all pairs are compared.
-    tests, correction, tails, alpha, confidence, interval, resamples, seed, exact, power
+    tests, correction, tails, alpha, confidence, interval, resamples, seed, exact, power, margin
         See `TestSettings`.
     tested : callable, optional
         Called after each measure.
@@ -577,6 +656,7 @@ def compare(
         seed=seed,
         exact=exact,
         power=power,
+        margin=margin,
     )
     measures = [measures] if isinstance(measures, (str, Measure)) else list(measures)
     if isinstance(runs, Results) and judgements is None and not options:
@@ -636,6 +716,26 @@ def _format_p(p: float, sign: str = "") -> str:
     return f"{sign}{p:.4f}"
 
 
+def _format_chance(p: float) -> str:
+    """Return a p value for a sentence, after its sign.
+
+    >>> _format_chance(0.2134), _format_chance(0.0231), _format_chance(1e-9)
+    ('= 0.21', '= 0.023', '< 0.001')
+    """
+    return "< 0.001" if p < 0.0005 else f"= {p:.2f}" if p >= 0.0995 else f"= {p:.3f}"
+
+
+def _format_score(value: float) -> str:
+    """Return a difference of scores with two significant digits.
+
+    >>> _format_score(0.1349), _format_score(0.00002), _format_score(1234.5)
+    ('0.13', 'less than 0.0001', '1234')
+    """
+    if value < 0.0001:
+        return "less than 0.0001"
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
+
+
 def test_pairs(scores: ScoreMatrix, first: Ints, second: Ints, settings: TestSettings) -> Pairs:
     """Test pairs of runs, given by their positions."""
     values = scores.values
@@ -645,9 +745,28 @@ def test_pairs(scores: ScoreMatrix, first: Ints, second: Ints, settings: TestSet
     # Rounding decides ties and makes sums exact; the reported difference is not rounded.
     difference = np.where(effect == 0, 0.0, (values[first] - values[second]).mean(axis=1))
     constant = np.ptp(differences, axis=1) == 0
-    oriented = differences if scores.higher_is_better else -differences
+    sign = 1 if scores.higher_is_better else -1
+    oriented = sign * differences
     p = {test: settings.p_values(test, differences) for test in settings.tests}
+    adjusted = {test: significance.correct(own, settings.correction) for test, own in p.items()}
+    equivalence, alike = None, np.zeros(len(first), dtype=np.bool_)
+    if settings.margin is not None:
+        raw = significance.equivalence_test(differences, settings.margin)
+        equivalence = (raw, significance.correct(raw, settings.correction))
+        alike = equivalence[1] < settings.alpha
+    differs = adjusted[settings.tests[0]] < settings.alpha
+    verdicts = np.select(
+        [differs & (sign * effect > 0), differs & (sign * effect < 0), alike],
+        ["better", "worse", "equivalent"],
+        "inconclusive",
+    )
     ranked = scores.orient(scores.means)
+    best, *ranks = significance.rank_intervals(
+        sign * values,
+        confidence=settings.confidence,
+        resamples=settings.resamples,
+        seed=settings.seed,
+    )
     return Pairs(
         measure=scores.measure,
         scores=scores,
@@ -664,11 +783,15 @@ def test_pairs(scores: ScoreMatrix, first: Ints, second: Ints, settings: TestSet
             effect, power=settings.power, alpha=settings.alpha, tails=settings.tails
         ),
         p=p,
-        adjusted={t: significance.correct(value, settings.correction) for t, value in p.items()},
+        adjusted=adjusted,
+        equivalence=equivalence,
+        verdicts=tuple(verdicts.tolist()),
         # Exact sums, too: the interval of a run does not depend on the others.
         limits=settings.limits(round_noise(values, np.abs(values).max(axis=1, keepdims=True))),
         ranked=ranked,
         order=np.argsort(-ranked, kind="stable"),
+        best=best,
+        ranks=(ranks[0], ranks[1]),
     )
 
 

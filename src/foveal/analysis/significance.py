@@ -26,11 +26,14 @@ __all__ = [
     "bootstrap_interval",
     "bootstrap_test",
     "correct",
+    "detectable_effect",
     "effect_sizes",
+    "equivalence_test",
     "letters",
     "paired_differences",
     "power_of",
     "randomisation_test",
+    "rank_intervals",
     "sign_test",
     "t_interval",
     "t_test",
@@ -222,6 +225,32 @@ def bootstrap_test(
     return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
 
 
+def equivalence_test(differences: Floats, margin: float) -> Floats:
+    """Two one-sided t-tests (TOST): p of a mean difference within `margin` of 0.
+
+    The null hypothesis is a mean of `margin` or more in either direction; p is the greater of the
+    two one-sided p values. Without variance p is 0 for a mean within the margin, else 1.
+
+    References
+    ----------
+    Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15(6), 1987.
+
+    Examples
+    --------
+    >>> equivalence_test(np.array([[0.01, -0.02, 0.03, 0.0], [0.1, 0.1, 0.1, 0.1]]), 0.1).round(4)
+    array([0.0014, 1.    ])
+    """
+    from scipy.special import stdtr
+
+    topics = differences.shape[1]
+    beyond = np.abs(_means(differences)) - margin
+    error = differences.std(axis=1, ddof=1) / np.sqrt(topics)
+    # A constant difference of exactly the margin may be stored as slightly less.
+    statistic = np.where(beyond < -_NOISE * margin, -np.inf, np.inf)
+    np.divide(beyond, error, out=statistic, where=(np.ptp(differences, axis=1) > 0) & (error > 0))
+    return np.asarray(stdtr(topics - 1, statistic), dtype=np.float64)
+
+
 TESTS: dict[str, Callable[..., Floats]] = {
     "t": t_test,
     "wilcoxon": wilcoxon_test,
@@ -292,6 +321,33 @@ def bootstrap_interval(
         means = np.hstack([block @ weights.T for weights in draws]) / topics
         low[part], high[part] = np.quantile(means, [tail, 1 - tail], axis=1)
     return low, high
+
+
+def rank_intervals(
+    values: Floats, *, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
+) -> tuple[Floats, Ints, Ints]:
+    """Return for each run the probability of being best, and the interval of its rank.
+
+    Topics are resampled, the same for all runs, and runs ranked by their mean: the greatest is
+    best. Runs tied for the first place share it. In the interval, tied runs take the first of
+    their ranks at the lower end and the last at the upper end.
+
+    >>> best, low, high = rank_intervals(np.array([[0.9, 0.8, 0.2], [0.1, 0.3, 0.4]]), seed=1)
+    >>> best.round(2).tolist(), low.tolist(), high.tolist()
+    ([0.97, 0.03], [1, 1], [2, 2])
+    """
+    topics, greatest = values.shape[1], float(np.abs(values).max(initial=0.0))
+    draws = _draws(topics, resamples, seed, "interval", len(values))
+    means = round_noise(np.hstack([values @ weights.T for weights in draws]) / topics, greatest)
+    best = np.zeros(len(values))
+    low, high = np.ones(len(values), np.int64), np.ones(len(values), np.int64)
+    tail = (1 - confidence) / 2
+    for i, own in enumerate(means):
+        above, tied = (means > own).sum(axis=0), (means == own).sum(axis=0)
+        best[i] = np.where(above == 0, 1 / tied, 0.0).mean()
+        low[i] = np.quantile(above + 1, tail, method="inverted_cdf")
+        high[i] = np.quantile(above + tied, 1 - tail, method="inverted_cdf")
+    return best, low, high
 
 
 def t_interval(differences: Floats, *, confidence: float = 0.95) -> tuple[Floats, Floats]:
@@ -378,6 +434,20 @@ def topics_needed(
         few = np.where(reached, few, np.maximum(middle, few))
     needed[sought] = enough
     return needed
+
+
+def detectable_effect(
+    topics: int, *, power: float = 0.8, alpha: float = 0.05, tails: int = 2
+) -> float:
+    """Return the smallest effect size that a t-test with so many topics finds with this power.
+
+    >>> round(detectable_effect(34), 3)
+    0.495
+    """
+    from scipy.special import nctdtrinc, stdtrit
+
+    critical = stdtrit(topics - 1, 1 - alpha / tails)
+    return float(nctdtrinc(topics - 1, 1 - power, critical) / np.sqrt(topics))
 
 
 # -- many pairs ----------------------------------------------------------------------------------
@@ -469,6 +539,8 @@ class TestSettings:
         Let the randomisation test enumerate all flips instead of drawing random ones.
     power : float
         Statistical power assumed when estimating the number of topics needed.
+    margin : float, optional
+        Greatest difference that does not matter: runs are tested for equivalence within it.
     """
 
     __test__ = False  # pytest must not collect it
@@ -483,6 +555,7 @@ class TestSettings:
     seed: int = 0
     exact: bool = False
     power: float = 0.8
+    margin: float | None = None
 
     def __post_init__(self) -> None:
         choices = [("test", test, (*TESTS,)) for test in self.tests]
@@ -508,6 +581,10 @@ class TestSettings:
                 raise UsageError(f"{name} {value} is not possible; expected between 0 and 1")
         if self.power <= self.alpha:
             raise UsageError(f"power {self.power} is not possible; expected more than alpha")
+        if self.margin is not None and not (
+            isinstance(self.margin, (int, float)) and 0 < self.margin < float("inf")
+        ):
+            raise UsageError(f"margin {self.margin} is not possible; expected a number above 0")
         if self.resamples < 1:
             raise UsageError(f"{self.resamples} resamples are not possible; expected at least 1")
         if self.seed < 0:

@@ -1,8 +1,8 @@
 """Gates for continuous integration: is a run good enough, and no worse than before?
 
 A gate checks results or a comparison and gives one sentence for each run and measure: the score
-with its confidence interval. Commands, the helpers for pytest and the summary of a build print
-these sentences.
+with its confidence interval, and if it passed, the loss that it would have detected. Commands, the
+helpers for pytest and the summary of a build print these sentences.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from foveal.analysis.comparison import Comparison, Pairs
 from foveal.analysis.score_matrix import averages_others, free_name, higher_is_better, select_labels
-from foveal.analysis.significance import TestSettings
+from foveal.analysis.significance import TestSettings, detectable_effect
 from foveal.errors import UsageError, counted, some
 from foveal.measures import parse_measure
 from foveal.model import Results
@@ -23,6 +24,7 @@ from foveal.model.tables import Table, escape_markdown, format_tables
 
 __all__ = ["Check", "at_least", "bounds_of", "not_worse", "summary", "with_baseline"]
 
+Floats = npt.NDArray[np.float64]
 ALL = "all"
 _DIGITS = 4
 _ROUNDING = 1e-12
@@ -31,12 +33,17 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Check:
-    """The verdict of a gate on one run by one measure."""
+    """The verdict of a gate on one run by one measure.
+
+    `detectable` is the smallest loss of the mean that the gate would have detected with the power
+    of the settings; None if it failed, or if the spread over topics is unknown.
+    """
 
     run: str
     measure: str
     passed: bool
     sentence: str
+    detectable: float | None = None
 
 
 def bounds_of(texts: Sequence[str], *, default: float | None = None) -> dict[str, float]:
@@ -90,22 +97,31 @@ def at_least(
         k = results.measures.index(label)
         up = label not in results.lower_is_better and higher_is_better(label)
         for i, run in enumerate(results.runs):
-            value = float(results.overall[i, k])
-            passed = value >= bound - _ROUNDING if up else value <= bound + _ROUNDING
+            mean = float(results.overall[i, k])
+            passed = mean >= bound - _ROUNDING if up else mean <= bound + _ROUNDING
             relation = (("below", "at least"), ("above", "at most"))[not up][passed]
-            shown = f"{value:.{_DIGITS}f} is {relation} {bound:g}"
-            if math.isnan(value):
+            shown = f"{mean:.{_DIGITS}f} is {relation} {bound:g}"
+            if math.isnan(mean):
                 shown = f"has no score to hold against {bound:g}"
-            checks.append(
-                Check(
-                    run, label, passed, f"{run}: {label} {shown}{_spread(results, i, k, settings)}"
-                )
+            values = results.values[i, :, k]
+            values = values[~np.isnan(values) & results.counted[i]]
+            basis, loss = counted(len(values), "topic"), None
+            # Sums, and means of other measures' means, have no interval.
+            is_mean = not averages_others(label) and math.isclose(
+                sum(values) / max(len(values), 1), mean
             )
+            if len(values) > 1 and is_mean:
+                low, high = settings.limits(values[None, :])
+                basis = f"{_describe_interval(low[0], high[0], settings)}, {basis}"
+                if passed:
+                    loss = _find_detectable_loss(values, abs(mean - bound), settings)
+            sentence = f"{run}: {label} {shown} ({basis}){_describe_loss(loss, up=up)}"
+            checks.append(Check(run, label, passed, sentence, loss))
     return tuple(checks)
 
 
 def _by_label(held: Sequence[str], bounds: Mapping[str, float]) -> dict[str, float]:
-    """Bounds by the labels that results have, whatever spelling was given."""
+    """Return bounds by the labels of the results, for any spelling of the measures."""
     return {
         label: float(bound)
         for given, bound in bounds.items()
@@ -113,22 +129,49 @@ def _by_label(held: Sequence[str], bounds: Mapping[str, float]) -> dict[str, flo
     }
 
 
-def _spread(results: Results, run: int, measure: int, settings: TestSettings) -> str:
-    """The interval of a mean, where there is a mean of more than one topic."""
-    values = results.values[run, :, measure]
-    known = values[~np.isnan(values) & results.counted[run]]
-    topics = counted(len(known), "topic")
-    mean = known.mean() if len(known) else math.nan
-    overall = results.overall[run, measure]
-    is_mean = not averages_others(results.measures[measure]) and math.isclose(mean, overall)
-    if len(known) < 2 or not is_mean:
-        return f" ({topics})"
-    low, high = settings.limits(known[None, :])
-    return f" ({_interval(low[0], high[0], settings)}, {topics})"
-
-
-def _interval(low: float, high: float, settings: TestSettings) -> str:
+def _describe_interval(low: float, high: float, settings: TestSettings) -> str:
     return f"{100 * settings.confidence:g} % interval {low:.{_DIGITS}f} to {high:.{_DIGITS}f}"
+
+
+def _find_detectable_loss(
+    values: Floats, allowed: float, settings: TestSettings, *, tests: int = 0
+) -> float | None:
+    """Return the smallest true loss that a gate detects with the power of the settings.
+
+    Parameters
+    ----------
+    values : float array
+        Scores or differences by topic.
+    allowed : float
+        Loss of the observed mean up to which the gate passes.
+    settings : TestSettings
+    tests : int
+        Number of t-tests one of which must be significant for the gate to fail; 0 if the mean
+        alone decides.
+
+    Returns
+    -------
+    float or None
+        None if all values are equal: they say nothing about the spread over topics.
+    """
+    from scipy.special import stdtrit
+
+    topics, deviation = len(values), float(values.std(ddof=1))
+    if np.ptp(values) <= _ROUNDING:
+        return None
+    loss = allowed + float(stdtrit(topics - 1, settings.power)) * deviation / math.sqrt(topics)
+    if tests:
+        # The first step of every correction compares the smallest p with alpha / tests.
+        alpha = settings.alpha / (1 if settings.correction == "none" else tests)
+        effect = detectable_effect(topics, power=settings.power, alpha=alpha, tails=settings.tails)
+        loss = max(loss, effect * deviation)
+    return loss
+
+
+def _describe_loss(loss: float | None, *, up: bool) -> str:
+    if loss is None:
+        return ""
+    return f"; {'a loss' if up else 'an increase'} of {loss:.2g} would have been detected"
 
 
 # -- no worse ----------------------------------------------------------------------------------
@@ -199,16 +242,16 @@ def not_worse(
 def _pairwise(
     found: Comparison, pairs: Pairs, margin: float, *, significantly: bool
 ) -> list[Check]:
-    test = found.settings.tests[0]
+    settings, checks = found.settings, []
+    test, up = settings.tests[0], pairs.scores.higher_is_better
     differs = found.significant(pairs.measure)
     means = pairs.scores.means
-    checks = []
     for k, (i, j) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
-        loss = float(pairs.difference[k]) * (-1 if pairs.scores.higher_is_better else 1)
-        worse = bool(pairs.better[k] == -1) and loss > margin + _ROUNDING
+        lost = float(pairs.difference[k]) * (-1 if up else 1)
+        worse = bool(pairs.better[k] == -1) and lost > margin + _ROUNDING
         passed = not (worse and (differs[k] or not significantly))
         other = f"{found.runs[j]}'s {means[j]:.{_DIGITS}f}"
-        if loss <= 0:
+        if lost <= 0:
             verdict = f"no worse than {other}"
         elif not worse:
             verdict = f"worse than {other}, but by no more than {margin:g}"
@@ -218,17 +261,19 @@ def _pairwise(
             verdict = f"worse than {other}, but not significantly"
         chance = float(pairs.adjusted[test][k])
         p = f"corrected p {'< 0.0001' if chance < 0.00005 else f'{chance:.{_DIGITS}f}'} ({test})"
-        interval = _interval(pairs.low[k], pairs.high[k], found.settings)
-        checks.append(
-            Check(
-                found.runs[i],
-                pairs.measure,
-                passed,
-                f"{found.runs[i]}: {pairs.measure} {means[i]:.{_DIGITS}f} is {verdict} "
-                f"(difference {pairs.difference[k]:+.{_DIGITS}f}, {interval}, {p}, "
-                f"{counted(len(pairs.scores.topics), 'topic')})",
-            )
+        basis = (
+            f"difference {pairs.difference[k]:+.{_DIGITS}f}, "
+            f"{_describe_interval(pairs.low[k], pairs.high[k], settings)}, {p}, "
+            f"{counted(len(pairs.scores.topics), 'topic')}"
         )
+        loss = None
+        if passed and (test == "t" or not significantly):  # power is known for the t-test alone
+            values = pairs.scores.values[i] - pairs.scores.values[j]
+            tests = len(pairs.first) if significantly else 0
+            loss = _find_detectable_loss(values, margin, settings, tests=tests)
+        sentence = f"{found.runs[i]}: {pairs.measure} {means[i]:.{_DIGITS}f} is {verdict} ({basis})"
+        sentence += _describe_loss(loss, up=up)
+        checks.append(Check(found.runs[i], pairs.measure, passed, sentence, loss))
     return checks
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_TABLES = ("means", "pairs", "matrix", "summary")
+_TABLES = ("means", "ranks", "pairs", "matrix", "summary")
 _TAILS = {"two-sided": 2, "better": 1}
 _WORSE = ("significantly", "at-all")
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -108,7 +108,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     default=0.95,
     show_default=True,
     metavar="P",
-    help="Of the intervals.",
+    help="Confidence level of the intervals.",
 )
 @click.option(
     "--interval",
@@ -123,7 +123,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     default=10_000,
     show_default=True,
     metavar="B",
-    help="Of the randomisation and bootstrap tests and the bootstrap intervals.",
+    help="Number of resamples for randomisation and bootstrap tests, intervals and ranks.",
 )
 @seed_option
 @click.option(
@@ -137,7 +137,13 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     default=0.8,
     show_default=True,
     metavar="P",
-    help="Chance of finding the difference that the number of topics needed stands for.",
+    help="Statistical power assumed when estimating the number of topics needed.",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, min_open=True),
+    metavar="X",
+    help="Test whether runs are equivalent: their means differ by less than X.",
 )
 @click.option(
     "--show",
@@ -186,10 +192,13 @@ def command(
     if judgements or measures:  # else all measures of saved results are compared
         measures = (*measures, *(label for label in margins if label != "all"))
     own = ("tests", "correction", "alpha", "confidence", "interval", "resamples", "seed")
-    settings = {name: options.pop(name) for name in (*own, "exact", "power")}
+    settings = {name: options.pop(name) for name in (*own, "exact", "power", "margin")}
     if show and form is not None and form not in TABLE_FORMATS:
         raise UsageError(f"--show chooses tables, and {form} holds everything; leave it out")
-    refuse_unused(context, _unused(settings) | _unused_gate(margins))
+    unused = {} if margins else {"worse": "--fail-if-worse"}
+    if "randomisation" not in settings["tests"]:
+        unused["exact"] = "--test randomisation"
+    refuse_unused(context, unused)
     target = check_summary(summary, (*runs, *judgements, *([baseline] if baseline else [])))
     results, against = _scores(
         list_files(runs), judgements, measures, choose_task(tasks), baseline, options
@@ -225,22 +234,6 @@ def _check_margins(margins: Mapping[str, float]) -> None:
                 f"--fail-if-worse {measure}={margin:g}: a margin is how much worse a run may be; "
                 "expected 0 or more"
             )
-
-
-def _unused_gate(margins: Mapping[str, float]) -> dict[str, str]:
-    return {} if margins else {"worse": "--fail-if-worse"}
-
-
-def _unused(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Options that have nothing to do, and what would give them something."""
-    tests, exact = settings["tests"], settings["exact"]
-    drawn = "bootstrap" in (*tests, settings["interval"])
-    found = {}
-    if "randomisation" not in tests:
-        found["exact"] = "--test randomisation"
-    if not drawn and (exact or "randomisation" not in tests):
-        found |= dict.fromkeys(("resamples", "seed"), "tests and intervals that draw at random")
-    return found
 
 
 def _scores(
