@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from foveal.analysis.comparison import Pairs, compare, test_pairs
+from foveal.analysis.comparison import compare
 from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.analysis.significance import (
+    Pairs,
     TestSettings,
     detectable_effect,
     equivalence_test,
@@ -22,8 +23,6 @@ from foveal.analysis.significance import (
 from foveal.bridges.gates import at_least, not_worse
 from foveal.errors import UsageError
 from foveal.model import Results
-
-test_pairs.__test__ = False  # a function of the library, not a test
 
 X = (0.42, 0.10, 0.55, 0.31, 0.70, 0.25)
 Y = (0.40, 0.12, 0.45, 0.22, 0.61, 0.25)
@@ -42,7 +41,7 @@ def many_pairs(differences: np.ndarray, **options) -> Pairs:
     runs, names = tuple(map(str, range(2 * pairs))), tuple(map(str, range(topics)))
     chosen = TestSettings(correction="none", interval="t", resamples=1, **options)
     first = np.arange(pairs)
-    return test_pairs(ScoreMatrix("AP", runs, names, values), first, first + pairs, chosen)
+    return Pairs(ScoreMatrix("AP", runs, names, values), first, first + pairs, chosen)
 
 
 # -- equivalence -------------------------------------------------------------------------------
@@ -226,7 +225,7 @@ def test_a_family_of_equal_runs_has_one_false_verdict_in_twenty_at_most() -> Non
     false = 0
     for _ in range(500):
         scores = ScoreMatrix("AP", names, topics, random.normal(0.5, 0.1, (4, 15)))
-        found = test_pairs(scores, first, second, TestSettings(interval="t", resamples=1))
+        found = Pairs(scores, first, second, TestSettings(interval="t", resamples=1))
         false += set(found.verdicts) != {"inconclusive"}
     assert 0.02 <= false / 500 <= 0.07
 

@@ -94,6 +94,11 @@ class ScoreMatrix:
         )
 
     @property
+    def sign(self) -> int:
+        """1 if higher is better, else -1."""
+        return 1 if self.higher_is_better else -1
+
+    @property
     def means(self) -> Floats:
         """The mean of each run over the shared topics."""
         return np.asarray(self.values.mean(axis=1), dtype=np.float64)
@@ -101,7 +106,7 @@ class ScoreMatrix:
     def orient(self, means: Floats) -> Floats:
         """Return means to rank by: greater is better, and rounding errors make no difference."""
         greatest = float(np.abs(self.values).max(initial=0.0))
-        return round_noise(means if self.higher_is_better else -means, greatest)
+        return round_noise(self.sign * means, greatest)
 
 
 def round_noise(values: Floats, greatest: Floats | float) -> Floats:

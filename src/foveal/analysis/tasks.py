@@ -6,15 +6,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from foveal.analysis.score_matrix import check_assessors
+from foveal.analysis.score_matrix import check_assessors, select_labels
 from foveal.errors import UsageError, some
-from foveal.evaluation import PRESETS, find_preset
+from foveal.evaluation import PRESETS, evaluate, find_preset
 from foveal.evaluation.presets import normalise_task
-from foveal.measures import parse_measures
+from foveal.measures import Measure, parse_measures
 from foveal.model import Results, Run
 from foveal.model.results import list_differences
 
-__all__ = ["by_task", "list_unscored", "results_by_task", "scored_by_task", "without_curves"]
+__all__ = [
+    "by_task",
+    "list_unscored",
+    "results_by_task",
+    "scored_by_task",
+    "take_or_score",
+    "without_curves",
+]
 
 Declared = tuple[str, str | None]
 """The name of a run and the task it declares."""
@@ -45,6 +52,27 @@ def list_unscored(
         )
     check_assessors(options)
     return listed
+
+
+def take_or_score(
+    given: Any,
+    judgements: Any,
+    measures: str | Measure | Sequence[str | Measure],
+    options: Mapping[str, Any],
+) -> Results:
+    """Return the scores of runs, or results as they are, restricted to `measures` if any.
+
+    Points of the curves of official tasks are dropped unless they are among `measures`.
+    """
+    asked = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    if runs := list_unscored(given, judgements, options):
+        own = [measure.label for item in asked for measure in parse_measures(str(item))]
+        return without_curves(evaluate(runs, judgements, asked, **options), own)
+    if not isinstance(given, Results):
+        raise UsageError(f"{given!r} is no run; expected results, or runs and judgements")
+    check_assessors(given)
+    labels = select_labels(given.measures, asked)
+    return given.only(labels) if labels else without_curves(given)
 
 
 def by_task(runs: Sequence[Run], tasks: Sequence[str], warnings: list[str]) -> dict[str, list[Run]]:

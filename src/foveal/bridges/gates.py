@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from foveal.analysis.comparison import Comparison, Pairs
+from foveal.analysis.comparison import Comparison
 from foveal.analysis.score_matrix import averages_others, free_name, higher_is_better, select_labels
-from foveal.analysis.significance import TestSettings, detectable_effect
+from foveal.analysis.significance import Pairs, TestSettings, detectable_effect
 from foveal.errors import UsageError, counted, some
 from foveal.measures import parse_measure
 from foveal.model import Results
@@ -244,36 +244,35 @@ def _pairwise(
 ) -> list[Check]:
     settings, checks = found.settings, []
     test, up = settings.tests[0], pairs.scores.higher_is_better
-    differs = found.significant(pairs.measure)
-    means = pairs.scores.means
-    for k, (i, j) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
-        lost = float(pairs.difference[k]) * (-1 if up else 1)
-        worse = bool(pairs.better[k] == -1) and lost > margin + _ROUNDING
-        passed = not (worse and (differs[k] or not significantly))
-        other = f"{found.runs[j]}'s {means[j]:.{_DIGITS}f}"
+    rows = pairs.table.head(len(pairs.first)).iter_rows(named=True)  # those of the first test
+    for row, differences in zip(rows, pairs.differences, strict=True):
+        run, mean = row["run"], f"{row['mean']:.{_DIGITS}f}"
+        other = f"{row['other']}'s {row['other_mean']:.{_DIGITS}f}"
+        lost = row["difference"] * (-1 if up else 1)
+        worse = row["better"] == row["other"] and lost > margin + _ROUNDING
+        passed = not (worse and (row["significant"] or not significantly))
         if lost <= 0:
             verdict = f"no worse than {other}"
         elif not worse:
             verdict = f"worse than {other}, but by no more than {margin:g}"
-        elif differs[k]:
+        elif row["significant"]:
             verdict = f"significantly worse than {other}"
         else:
             verdict = f"worse than {other}, but not significantly"
-        chance = float(pairs.adjusted[test][k])
-        p = f"corrected p {'< 0.0001' if chance < 0.00005 else f'{chance:.{_DIGITS}f}'} ({test})"
+        p = row["p_corrected"]
+        chance = "< 0.0001" if p < 0.00005 else f"{p:.{_DIGITS}f}"
         basis = (
-            f"difference {pairs.difference[k]:+.{_DIGITS}f}, "
-            f"{_describe_interval(pairs.low[k], pairs.high[k], settings)}, {p}, "
-            f"{counted(len(pairs.scores.topics), 'topic')}"
+            f"difference {row['difference']:+.{_DIGITS}f}, "
+            f"{_describe_interval(row['low'], row['high'], settings)}, "
+            f"corrected p {chance} ({test}), {counted(row['topics'], 'topic')}"
         )
         loss = None
         if passed and (test == "t" or not significantly):  # power is known for the t-test alone
-            values = pairs.scores.values[i] - pairs.scores.values[j]
             tests = len(pairs.first) if significantly else 0
-            loss = _find_detectable_loss(values, margin, settings, tests=tests)
-        sentence = f"{found.runs[i]}: {pairs.measure} {means[i]:.{_DIGITS}f} is {verdict} ({basis})"
+            loss = _find_detectable_loss(differences, margin, settings, tests=tests)
+        sentence = f"{run}: {pairs.measure} {mean} is {verdict} ({basis})"
         sentence += _describe_loss(loss, up=up)
-        checks.append(Check(found.runs[i], pairs.measure, passed, sentence, loss))
+        checks.append(Check(run, pairs.measure, passed, sentence, loss))
     return checks
 
 
