@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from foveal.analysis.comparison import Comparison, compare, significant_pairs
-    from foveal.analysis.correlation_results import Correlations
+    from foveal.analysis.correlation import Correlations, correlate
     from foveal.analysis.fidelity import Fidelity
     from foveal.analysis.pooling import Pooling, pool
-    from foveal.analysis.rankings import correlate
     from foveal.analysis.score_matrix import ScoreMatrix
     from foveal.analysis.simulation import Ordering, Simulation, expected_orderings, simulate
     from foveal.analysis.stability import power_of, swaps_of
@@ -36,10 +35,9 @@ __all__ = [
 
 _HOME = {
     "comparison": ("Comparison", "compare", "significant_pairs"),
-    "correlation_results": ("Correlations",),
+    "correlation": ("Correlations", "correlate"),
     "fidelity": ("Fidelity",),
     "pooling": ("Pooling", "pool"),
-    "rankings": ("correlate",),
     "score_matrix": ("ScoreMatrix",),
     "simulation": ("Ordering", "Simulation", "expected_orderings", "simulate"),
     "stability": ("power_of", "swaps_of"),

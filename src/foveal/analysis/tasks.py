@@ -9,7 +9,9 @@ from typing import Any
 from foveal.analysis.score_matrix import check_assessors, select_labels
 from foveal.errors import UsageError, some
 from foveal.evaluation import PRESETS, evaluate, find_preset
+from foveal.evaluation.evaluation import RunLike
 from foveal.evaluation.presets import normalise_task
+from foveal.formats import read_run
 from foveal.measures import Measure, parse_measures
 from foveal.model import Results, Run
 from foveal.model.results import list_differences
@@ -18,7 +20,7 @@ __all__ = [
     "by_task",
     "list_unscored",
     "results_by_task",
-    "scored_by_task",
+    "score_by_task",
     "take_or_score",
     "without_curves",
 ]
@@ -167,22 +169,26 @@ def results_by_task(
     return found
 
 
-def scored_by_task(
-    runs: Sequence[Run],
+def score_by_task(
+    runs: Sequence[RunLike],
+    judgements: Any,
+    measures: Sequence[str | Measure],
     tasks: Sequence[str],
-    own: Sequence[str],
-    score: Callable[[list[Run], str | None], Results],
+    score: Callable[..., Results],
     warnings: list[str],
 ) -> dict[str, Results]:
-    """Score the runs of each task, without points of curves that are not among `own`.
+    """Score the runs of each task, without points of curves that are not among `measures`.
 
-    ``score(runs, preset)`` is called once for each task.
+    ``score(runs, judgements, measures, task=preset)`` is called once for each task.
     """
-    groups = by_task(runs, tasks, warnings)
+    read = [run if isinstance(run, Run) else read_run(run) for run in runs]
+    own = [measure.label for item in measures for measure in parse_measures(str(item))]
+    groups = by_task(read, tasks, warnings)
     presets = {find_preset(task).name for task in tasks}
     found: dict[str, Results] = {}
     for task, members in groups.items():
-        results = score(members, task if task in presets else None)
+        preset = task if task in presets else None
+        results = score(members, judgements, list(measures), task=preset)
         said = f"{task}: " if len(groups) > 1 and task else ""
         warnings += [f"{said}{line}" for line in results.meta["warnings"]]
         found[task] = without_curves(results, own)
