@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from foveal.analysis.comparison import compare
+from foveal.analysis.pairs import Pairs, TestSettings
 from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.analysis.significance import (
-    Pairs,
-    TestSettings,
     detectable_effect,
     equivalence_test,
     power_of,

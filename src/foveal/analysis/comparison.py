@@ -13,12 +13,12 @@ import polars as pl
 
 from foveal._version import __version__
 from foveal.analysis import significance
+from foveal.analysis.pairs import Pairs, TestSettings
 from foveal.analysis.score_matrix import (
     ScoreMatrix,
     free_name,
     select_labels,
 )
-from foveal.analysis.significance import Pairs, TestSettings
 from foveal.analysis.tasks import take_or_score
 from foveal.errors import UsageError, counted, some
 from foveal.evaluation.evaluation import RunLike
@@ -512,7 +512,7 @@ def compare(
         Called after each measure.
     **options
         correction, tails, alpha, confidence, interval, resamples, seed, exact, power and margin
-        as in `foveal.analysis.significance.TestSettings`; and options of `foveal.evaluate`.
+        as in `foveal.analysis.pairs.TestSettings`; and options of `foveal.evaluate`.
 
     Notes
     -----
@@ -597,7 +597,7 @@ def significant_pairs(
 
     The default is a one-tailed test of the better mean against the worse without correction, as
     in the papers on the discriminative power of measures. `options` are those of
-    `foveal.analysis.significance.TestSettings`, such as ``alpha``.
+    `foveal.analysis.pairs.TestSettings`, such as ``alpha``.
 
     Examples
     --------

@@ -7,26 +7,18 @@ the topics, and all pairs use the same ones.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
-from foveal.analysis.score_matrix import ScoreMatrix, round_noise
+from foveal.analysis.score_matrix import round_noise
 from foveal.errors import UsageError
 
 __all__ = [
     "CORRECTIONS",
     "INTERVALS",
     "TESTS",
-    "VERDICTS",
-    "Pairs",
-    "TestSettings",
     "bootstrap_interval",
     "bootstrap_test",
     "correct",
@@ -45,7 +37,6 @@ __all__ = [
     "wilcoxon_test",
 ]
 
-VERDICTS = ("better", "worse", "equivalent", "inconclusive")
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -99,7 +90,7 @@ def t_test(differences: Floats, *, tails: int = 2) -> Floats:
     statistic = np.abs(effect_sizes(differences) * float(np.sqrt(topics)))
     p = tails * stdtr(topics - 1, -statistic)
     p = np.asarray(p, dtype=np.float64)
-    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
+    return _without_equal_means(p, differences, tails)
 
 
 def wilcoxon_test(differences: Floats, *, tails: int = 2) -> Floats:
@@ -135,7 +126,7 @@ def wilcoxon_test(differences: Floats, *, tails: int = 2) -> Floats:
             ups[i], downs[i] = ndtr(-z), ndtr(z)
     p = ups if tails == 1 else 2 * np.minimum(ups, downs)
     p = np.minimum(p, 1.0)
-    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
+    return _without_equal_means(p, differences, tails)
 
 
 def _rank_sums(ranks: Floats) -> Floats:
@@ -163,7 +154,7 @@ def sign_test(differences: Floats, *, tails: int = 2) -> Floats:
     fewer = lost if tails == 1 else np.minimum(won, lost)
     p = np.minimum(tails * bdtr(fewer.astype(np.float64), won + lost, 0.5), 1.0)
     p = np.asarray(p, dtype=np.float64)
-    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
+    return _without_equal_means(p, differences, tails)
 
 
 def randomisation_test(
@@ -197,7 +188,7 @@ def randomisation_test(
         drawn += len(signs)
     # All flips include the observed one; random ones do not.
     p = extreme / drawn if exact else (extreme + 1) / (drawn + 1)
-    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
+    return _without_equal_means(p, differences, tails)
 
 
 def bootstrap_test(
@@ -227,7 +218,7 @@ def bootstrap_test(
         np.divide(means, error, out=found, where=spread > noise)
         extreme += np.count_nonzero((np.abs(found) if tails == 2 else found) >= least, axis=0)
     p = (extreme + 1) / (resamples + 1)
-    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
+    return _without_equal_means(p, differences, tails)
 
 
 def equivalence_test(differences: Floats, margin: float) -> Floats:
@@ -270,6 +261,11 @@ def _means(differences: Floats) -> Floats:
     """Return the means, exactly 0 where only rounding errors are left."""
     sums, noise = differences.sum(axis=1), np.abs(differences).sum(axis=1) * _NOISE
     return np.where(np.abs(sums) <= noise, 0.0, sums / differences.shape[1])
+
+
+def _without_equal_means(p: Floats, differences: Floats, tails: int) -> Floats:
+    """Return p values; with one tail, that of equal means is 1."""
+    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
 
 
 def _oriented(differences: Floats) -> Floats:
@@ -518,269 +514,3 @@ def letters(different: Bools) -> tuple[str, ...]:
         for run in members.tolist():
             names[run] += chr(ord("a") + place) + (str(again) if again else "")
     return tuple(names)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TestSettings:
-    """Settings of a comparison; the defaults are two-sided t-tests with Holm's correction.
-
-    Parameters
-    ----------
-    tests : tuple of str
-        Names in `TESTS`; letters, marks and the matrix use the first.
-    correction : str
-        Name in `CORRECTIONS`, applied over all pairs of one measure.
-    tails : int
-        2, or 1 to test the better mean against the worse.
-    alpha : float
-        A pair differs significantly if its corrected p is below this.
-    confidence : float
-        Confidence level of the intervals.
-    interval : str
-        ``bootstrap`` (percentiles) or ``t``.
-    resamples, seed : int
-        Used by the randomisation and bootstrap tests and the bootstrap intervals.
-    exact : bool
-        Let the randomisation test enumerate all flips instead of drawing random ones.
-    power : float
-        Statistical power assumed when estimating the number of topics needed.
-    margin : float, optional
-        Greatest difference that does not matter: runs are tested for equivalence within it.
-    """
-
-    __test__ = False  # pytest must not collect it
-
-    tests: tuple[str, ...] = ("t",)
-    correction: str = "holm"
-    tails: int = 2
-    alpha: float = 0.05
-    confidence: float = 0.95
-    interval: str = "bootstrap"
-    resamples: int = 10_000
-    seed: int = 0
-    exact: bool = False
-    power: float = 0.8
-    margin: float | None = None
-
-    def __post_init__(self) -> None:
-        choices = [("test", test, (*TESTS,)) for test in self.tests]
-        choices.append(("correction", self.correction, CORRECTIONS))
-        choices.append(("interval", self.interval, INTERVALS))
-        for what, choice, known in choices:
-            if not isinstance(choice, str) or choice not in known:
-                raise UsageError(f"unknown {what} {choice!r}; expected {' or '.join(known)}")
-        for name in ("tails", "resamples", "seed"):
-            try:
-                operator.index(getattr(self, name))
-            except TypeError:
-                raise UsageError(
-                    f"{name} {getattr(self, name)!r} is not possible; expected a whole number"
-                ) from None
-        if not self.tests:
-            raise UsageError(f"no test given; expected some of {', '.join(TESTS)}")
-        if self.tails not in (1, 2):
-            raise UsageError(f"{self.tails} tails are not possible; expected 1 or 2")
-        for name in ("alpha", "confidence", "power"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not 0 < value < 1:
-                raise UsageError(f"{name} {value} is not possible; expected between 0 and 1")
-        if self.power <= self.alpha:
-            raise UsageError(f"power {self.power} is not possible; expected more than alpha")
-        if self.margin is not None and not (
-            isinstance(self.margin, (int, float)) and 0 < self.margin < float("inf")
-        ):
-            raise UsageError(f"margin {self.margin} is not possible; expected a number above 0")
-        if self.resamples < 1:
-            raise UsageError(f"{self.resamples} resamples are not possible; expected at least 1")
-        if self.seed < 0:
-            raise UsageError(f"seed {self.seed} is not possible; expected a number from 0")
-
-    def p_values(self, test: str, differences: Floats) -> Floats:
-        """Return the p values of one test, without correction."""
-        options: dict[str, Any] = {"tails": self.tails}
-        if test in ("randomisation", "bootstrap"):
-            options |= {"resamples": self.resamples, "seed": self.seed}
-        if test == "randomisation":
-            options["exact"] = self.exact
-        return TESTS[test](differences, **options)
-
-    def limits(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return the confidence interval of the mean of each row."""
-        if self.interval == "t":
-            return t_interval(values, confidence=self.confidence)
-        return bootstrap_interval(
-            values, confidence=self.confidence, resamples=self.resamples, seed=self.seed
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of runs, tested by one measure.
-
-    Parameters
-    ----------
-    scores : ScoreMatrix
-    first, second : int arrays
-        Positions of the runs of each pair; every difference is first minus second.
-    settings : TestSettings
-    """
-
-    scores: ScoreMatrix
-    first: Ints
-    second: Ints
-    settings: TestSettings
-
-    @property
-    def measure(self) -> str:
-        return self.scores.measure
-
-    @cached_property
-    def differences(self) -> Floats:
-        """Differences of the scores (pair, topic), without floating-point noise."""
-        return paired_differences(self.scores.values, self.first, self.second)
-
-    @cached_property
-    def effect(self) -> Floats:
-        """Cohen's d of the differences of each pair."""
-        return effect_sizes(self.differences)
-
-    @cached_property
-    def better(self) -> Ints:
-        """1 where the first run has the better mean, -1 where the second has, else 0.
-
-        It also indexes a sequence of three: equal, first, second.
-        """
-        return np.sign(self.scores.sign * self.effect).astype(np.int64)
-
-    @cached_property
-    def p(self) -> Mapping[str, Floats]:
-        """The p values of each test."""
-        tests = self.settings.tests
-        return {test: self.settings.p_values(test, self.differences) for test in tests}
-
-    @cached_property
-    def adjusted(self) -> Mapping[str, Floats]:
-        """The p values of each test, corrected over all pairs."""
-        correction = self.settings.correction
-        return {test: correct(p, correction) for test, p in self.p.items()}
-
-    @cached_property
-    def equivalence(self) -> tuple[Floats, Floats] | None:
-        """The p values of equivalence, before and after correction; None without a margin."""
-        if self.settings.margin is None:
-            return None
-        p = equivalence_test(self.differences, self.settings.margin)
-        return p, correct(p, self.settings.correction)
-
-    @cached_property
-    def verdicts(self) -> tuple[str, ...]:
-        """The verdict on the first run of each pair.
-
-        It is ``better`` or ``worse`` where the first test finds a significant difference; else
-        ``equivalent`` where the test of equivalence is significant; else ``inconclusive``.
-        """
-        differs = self.adjusted[self.settings.tests[0]] < self.settings.alpha
-        alike = np.zeros_like(differs)
-        if self.equivalence is not None:
-            alike = self.equivalence[1] < self.settings.alpha
-        cases = [differs & (self.better > 0), differs & (self.better < 0), alike]
-        return tuple(np.select(cases, VERDICTS[:3], VERDICTS[3]).tolist())
-
-    @cached_property
-    def ranked(self) -> Floats:
-        """Means of the runs to rank by: greater is better, without floating-point noise."""
-        return self.scores.orient(self.scores.means)
-
-    @cached_property
-    def order(self) -> Ints:
-        """Positions of the runs from best to worst; ties keep their order."""
-        return np.argsort(-self.ranked, kind="stable")
-
-    @cached_property
-    def runs(self) -> pl.DataFrame:
-        """A row for each run: mean, interval, probability of being best, interval of the rank."""
-        settings, values = self.settings, self.scores.values
-        # Exact sums: the interval of a run does not depend on the others.
-        exact = round_noise(values, np.abs(values).max(axis=1, keepdims=True))
-        low, high = settings.limits(exact)
-        best, rank_low, rank_high = rank_intervals(
-            self.scores.sign * values,
-            confidence=settings.confidence,
-            resamples=settings.resamples,
-            seed=settings.seed,
-        )
-        return pl.DataFrame(
-            {
-                "measure": self.measure,
-                "run": self.scores.runs,
-                "topics": len(self.scores.topics),
-                "mean": self.scores.means,
-                "low": low,
-                "high": high,
-                "probability_best": best,
-                "rank_low": rank_low,
-                "rank_high": rank_high,
-            }
-        )
-
-    @cached_property
-    def table(self) -> pl.DataFrame:
-        """A row for each test and pair; the pairs of the first test come first."""
-        settings, values = self.settings, self.scores.values
-        # Rounding decides ties and makes sums exact; the reported difference is not rounded.
-        exact = (values[self.first] - values[self.second]).mean(axis=1)
-        difference = np.where(self.effect == 0, 0.0, exact)
-        constant = np.ptp(self.differences, axis=1) == 0
-        limits = settings.limits(self.differences)
-        low, high = (np.where(constant, difference, end) for end in limits)
-        oriented = self.scores.sign * self.differences
-        needed = topics_needed(
-            self.effect, power=settings.power, alpha=settings.alpha, tails=settings.tails
-        )
-        one, two = self.runs[self.first], self.runs[self.second]
-        pairs = pl.DataFrame(
-            {
-                "measure": one["measure"],
-                "run": one["run"],
-                "other": two["run"],
-                "topics": one["topics"].cast(pl.Int64),
-                "mean": one["mean"],
-                "other_mean": two["mean"],
-                "difference": difference,
-                "low": low,
-                "high": high,
-                "effect": self.effect,
-                "better": [
-                    (None, run, other)[better]
-                    for run, other, better in zip(one["run"], two["run"], self.better, strict=True)
-                ],
-                "wins": (oriented > 0).sum(axis=1),
-                "ties": (oriented == 0).sum(axis=1),
-                "losses": (oriented < 0).sum(axis=1),
-                "topics_needed": [int(n) if np.isfinite(n) else None for n in needed],
-            },
-            schema_overrides={"better": pl.String, "topics_needed": pl.Int64},
-        )
-        verdicts: dict[str, Any] = {"verdict": self.verdicts}
-        if self.equivalence is not None:
-            p, corrected = self.equivalence
-            verdicts |= {"p_equivalence": p, "p_equivalence_corrected": corrected}
-        for part, prefix in ((one, ""), (two, "other_")):
-            names = ("probability_best", "rank_low", "rank_high")
-            verdicts |= {f"{prefix}{name}": part[name] for name in names}
-        return pl.concat(
-            pairs.with_columns(
-                test=pl.lit(test),
-                p=self.p[test],
-                p_corrected=self.adjusted[test],
-                significant=self.adjusted[test] < settings.alpha,
-            ).hstack(pl.DataFrame(verdicts))
-            for test in settings.tests
-        )
-
-    def square(self, of_pairs: npt.NDArray[Any], fill: Any) -> npt.NDArray[Any]:
-        """Return values of pairs as a symmetric matrix (run, run)."""
-        runs = len(self.scores.runs)
-        matrix = np.full((runs, runs), fill, dtype=of_pairs.dtype)
-        matrix[self.first, self.second] = matrix[self.second, self.first] = of_pairs
-        return matrix

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.analysis.comparison import Comparison
-from foveal.analysis.score_matrix import averages_others, free_name, higher_is_better, select_labels
-from foveal.analysis.significance import Pairs, TestSettings, detectable_effect
+from foveal.analysis.pairs import Pairs, TestSettings
+from foveal.analysis.score_matrix import free_name, parse_label, select_labels
+from foveal.analysis.significance import detectable_effect
 from foveal.errors import UsageError, counted, some
 from foveal.measures import parse_measure
 from foveal.model import Results
@@ -47,7 +48,7 @@ class Check:
 
 
 def bounds_of(texts: Sequence[str], *, default: float | None = None) -> dict[str, float]:
-    """Measure to number, from texts such as ``AiP=0.30``.
+    """Return the number of each measure, from texts such as ``AiP=0.30``.
 
     With a `default` the number may be left out. Two bounds for one measure are refused.
 
@@ -95,7 +96,9 @@ def at_least(
     checks = []
     for label, bound in _by_label(results.measures, bounds).items():
         k = results.measures.index(label)
-        up = label not in results.lower_is_better and higher_is_better(label)
+        measure = parse_label(label)
+        up = measure is None or measure.higher_is_better is not False
+        up = up and label not in results.lower_is_better
         for i, run in enumerate(results.runs):
             mean = float(results.overall[i, k])
             passed = mean >= bound - _ROUNDING if up else mean <= bound + _ROUNDING
@@ -107,9 +110,8 @@ def at_least(
             values = values[~np.isnan(values) & results.counted[i]]
             basis, loss = counted(len(values), "topic"), None
             # Sums, and means of other measures' means, have no interval.
-            is_mean = not averages_others(label) and math.isclose(
-                sum(values) / max(len(values), 1), mean
-            )
+            own = sum(values) / max(len(values), 1)
+            is_mean = math.isclose(own, mean) and not (measure is not None and measure.averages)
             if len(values) > 1 and is_mean:
                 low, high = settings.limits(values[None, :])
                 basis = f"{_describe_interval(low[0], high[0], settings)}, {basis}"
@@ -178,10 +180,10 @@ def _describe_loss(loss: float | None, *, up: bool) -> str:
 
 
 def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results, str]:
-    """The results beside a run saved earlier, and the name that it goes by.
+    """Join results and a run saved earlier; return them and the name of that run.
 
-    A file of one run is the baseline; of several it is the one that is called as the run at hand.
-    Where both have one name, the saved one is called ``NAME (baseline)``.
+    A file of one run is the baseline; of several, the run with the name of the only run given.
+    If both have the same name, the saved one is called ``NAME (baseline)``.
     """
     if len(saved.runs) == 1:
         picked = saved.runs[0]
@@ -233,16 +235,16 @@ def not_worse(
     held = [pairs.measure for pairs in found.measures]
     named = _by_label(held, {label: bound for label, bound in margins.items() if label != ALL})
     every = dict.fromkeys(held, float(margins[ALL])) if ALL in margins else {}
-    checks: list[Check] = []
-    for label, margin in (every | named).items():
-        checks += _pairwise(found, found[label], margin, significantly=significantly)
-    return tuple(checks)
+    return tuple(
+        check
+        for label, margin in (every | named).items()
+        for check in _check_pairs(found[label], margin, significantly=significantly)
+    )
 
 
-def _pairwise(
-    found: Comparison, pairs: Pairs, margin: float, *, significantly: bool
-) -> list[Check]:
-    settings, checks = found.settings, []
+def _check_pairs(pairs: Pairs, margin: float, *, significantly: bool) -> list[Check]:
+    """Check the first run of each pair against the second, the baseline."""
+    settings, checks = pairs.settings, []
     test, up = settings.tests[0], pairs.scores.higher_is_better
     rows = pairs.table.head(len(pairs.first)).iter_rows(named=True)  # those of the first test
     for row, differences in zip(rows, pairs.differences, strict=True):
@@ -286,7 +288,7 @@ def summary(
     warnings: Sequence[str] = (),
     details: Sequence[Table] = (),
 ) -> str:
-    """A short text in GitHub's Markdown: verdict, sentences, tables; warnings and more to unfold.
+    """Return a short text in GitHub's Markdown: verdict, sentences, tables, and details to unfold.
 
     >>> check = Check("a", "AP", False, "a: AP 0.2000 is below 0.3")
     >>> print(summary("Scores", [check], []), end="")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS, TestSettings
+from foveal.analysis.pairs import TestSettings
+from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
 from foveal.cli.build_checks import check_summary, conclude
-from foveal.cli.options import seed_option, summary_option
+from foveal.cli.options import Option, seed_option, summary_option
 from foveal.cli.shared import (
     FORMATS,
     check_saved,
@@ -41,6 +42,14 @@ _TABLES = ("means", "ranks", "pairs", "matrix", "summary")
 _TAILS = {"two-sided": 2, "better": 1}
 _WORSE = ("significantly", "at-all")
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
+def _setting(name: str, kind: Any, text: str, metavar: str | None = None) -> Option:
+    """Return the option of a test setting, with the default of `TestSettings`."""
+    default = getattr(TestSettings, name)
+    return click.option(
+        f"--{name}", type=kind, default=default, show_default=True, metavar=metavar, help=text
+    )
 
 
 @click.command(
@@ -81,12 +90,10 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     show_default=True,
     help="Significance test; repeatable, and letters, marks and matrix go by the first.",
 )
-@click.option(
-    "--correction",
-    type=click.Choice(list(CORRECTIONS)),
-    default="holm",
-    show_default=True,
-    help="Correction of p values for the number of pairs, over all pairs of one measure.",
+@_setting(
+    "correction",
+    click.Choice(CORRECTIONS),
+    "Correction of p values for the number of pairs, over all pairs of one measure.",
 )
 @click.option(
     "--alternative",
@@ -95,36 +102,18 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     show_default=True,
     help="Test for any difference, or with one tail the better mean against the worse.",
 )
-@click.option(
-    "--alpha",
-    type=_SHARE,
-    default=0.05,
-    show_default=True,
-    metavar="P",
-    help="A difference is significant if its corrected p is below P.",
+@_setting("alpha", _SHARE, "A difference is significant if its corrected p is below P.", "P")
+@_setting("confidence", _SHARE, "Confidence level of the intervals.", "P")
+@_setting(
+    "interval",
+    click.Choice(INTERVALS),
+    "Confidence intervals by resampling topics or by Student's t.",
 )
-@click.option(
-    "--confidence",
-    type=_SHARE,
-    default=0.95,
-    show_default=True,
-    metavar="P",
-    help="Confidence level of the intervals.",
-)
-@click.option(
-    "--interval",
-    type=click.Choice(INTERVALS),
-    default=INTERVALS[0],
-    show_default=True,
-    help="Confidence intervals by resampling topics or by Student's t.",
-)
-@click.option(
-    "--resamples",
-    type=click.IntRange(min=1),
-    default=10_000,
-    show_default=True,
-    metavar="B",
-    help="Number of resamples for randomisation and bootstrap tests, intervals and ranks.",
+@_setting(
+    "resamples",
+    click.IntRange(min=1),
+    "Number of resamples for randomisation and bootstrap tests, intervals and ranks.",
+    "B",
 )
 @seed_option
 @click.option(
@@ -132,13 +121,8 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     is_flag=True,
     help="Let the randomisation test go through all 2^T flips of T topics, at most 20.",
 )
-@click.option(
-    "--power",
-    type=_SHARE,
-    default=0.8,
-    show_default=True,
-    metavar="P",
-    help="Statistical power assumed when estimating the number of topics needed.",
+@_setting(
+    "power", _SHARE, "Statistical power assumed when estimating the number of topics needed.", "P"
 )
 @click.option(
     "--margin",
