@@ -148,8 +148,7 @@ def _find_detectable_loss(
         Loss of the observed mean up to which the gate passes.
     settings : TestSettings
     tests : int
-        Number of t-tests one of which must be significant for the gate to fail; 0 if the mean
-        alone decides.
+        Number of t-tests that are corrected together; 0 if the gate does not test.
 
     Returns
     -------

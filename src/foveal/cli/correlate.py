@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.options import parse_positive
+from foveal.cli.options import Option, parse_positive
 from foveal.cli.shared import (
     FORMATS,
     check_saved,
@@ -39,6 +39,12 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _COEFFICIENTS = ("tau_b", "tau_a", "tau_ap", "spearman", "rbo")
+_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
+def _value(name: str, kind: Any, default: Any, text: str) -> Option:
+    """Return an option with a default, which its help shows."""
+    return click.option(name, type=kind, default=default, show_default=True, help=text)
 
 
 def _parse_sizes(text: str) -> tuple[int, ...]:
@@ -57,12 +63,11 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @scoring_options()
-@click.option(
+@_value(
     "--by",
-    type=click.Choice(("measure", "quant", "topics")),
-    default="measure",
-    show_default=True,
-    help="What the compared rankings differ in: the measure, its quantisation, or the topics.",
+    click.Choice(("measure", "quant", "topics")),
+    "measure",
+    "What the compared rankings differ in: the measure, its quantisation, or the topics.",
 )
 @click.option(
     "-c",
@@ -73,29 +78,20 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
     default=("tau_b",),
     help="How rankings are correlated; repeatable  [default: tau_b].",
 )
-@click.option(
-    "--rbo-p",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.9,
-    show_default=True,
-    help="Persistence of RBO: the smaller, the more the top counts.",
-)
+@_value("--rbo-p", _SHARE, 0.9, "Persistence of RBO: the smaller, the more the top counts.")
 @click.option(
     "--topic-sets",
     metavar="FILE",
     help="With --by topics: sets to compare instead of random halves, on each line a name and "
     "its topics.",
 )
-@click.option(
+@_value(
     "--samples",
-    type=click.IntRange(min=1),
-    default=1000,
-    show_default=True,
-    help="Random draws of topics, for --by topics and --stability.",
+    click.IntRange(min=1),
+    1000,
+    "Random draws of topics, for --by topics and --stability.",
 )
-@click.option(
-    "--seed", type=int, default=2005, show_default=True, help="Where random numbers start."
-)
+@_value("--seed", int, 2005, "Seed of the random numbers.")
 @click.option(
     "--stability", is_flag=True, help="Add the swap rate of each measure by number of topics."
 )
@@ -111,20 +107,8 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
     is_flag=True,
     help="Add the share of pairs of runs that differ significantly, by measure.",
 )
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Level of significance for --discriminative-power.",
-)
-@click.option(
-    "--tails",
-    type=click.IntRange(1, 2),
-    default=1,
-    show_default=True,
-    help="Tails of the test for --discriminative-power.",
-)
+@_value("--alpha", _SHARE, 0.05, "Level of significance for --discriminative-power.")
+@_value("--tails", click.IntRange(1, 2), 1, "Tails of the test for --discriminative-power.")
 @click.option(
     "--heatmap", metavar="FILE", help="Draw the matrix as .svg, .png or .pdf (needs matplotlib)."
 )
