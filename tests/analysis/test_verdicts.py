@@ -181,6 +181,7 @@ def test_ranks_are_in_every_form_and_depend_on_the_seed_alone() -> None:
         ({"x": X, "y": X}, {}, ["All runs are equal by AP on 6 topics."]),
         ({"x": X, "y": X, "z": Y}, {}, ["x, y lead z by 0.047 AP; with 6 topics"]),
         ({"x": X, "y": X, "z": Y}, {"baseline": "y"}, ["x, y lead by AP on 6 topics; y is the"]),
+        ({"x": X, "y": X, "z": Y}, {"baseline": "x"}, ["x, y lead z by 0.047 AP; with 6 topics"]),
         ({"x": X, "y": Y, "z": Y}, {}, ["Its lead over z may be chance."]),
         ({"x": X, "y": Y, "z": Y}, {"margin": 0.3}, ["It is equivalent to z within 0.3."]),
     ],

@@ -232,7 +232,7 @@ class Comparison(Result):
         topics = counted(len(pairs.scores.topics), "topic")
         if not rest:
             return f"All runs are equal by {measure} on {topics}."
-        names = self._name_runs(leaders)
+        names, one = self._name_runs(leaders), len(leaders) == 1
         # With a baseline, the best run is compared with it alone; else with all others.
         if self.baseline is not None:
             place = self.runs.index(self.baseline)
@@ -245,7 +245,7 @@ class Comparison(Result):
         if pairs.equivalence is not None:
             same = pairs.square(pairs.equivalence[1], 0.0)[leaders].max(axis=0)
         differs, alike = p < settings.alpha, same < settings.alpha
-        near, one = rest[0], len(leaders) == 1
+        near = rest[0]
         k = int(pairs.square(np.arange(len(pairs.first)), -1)[leaders[0], near])
         row = pairs.table.row(k, named=True)
         needed = row["topics_needed"]
