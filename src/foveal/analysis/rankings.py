@@ -111,7 +111,7 @@ def drop_unsampled(
             found[task] = part.only(kept)
     said = [
         f"not judged by topics: {some(list(dict.fromkeys(dropped[reason])))}, {reason}"
-        for reason in sorted(dropped, key=means.__eq__)  # means come last
+        for reason in sorted(dropped, key=lambda reason: reason == means)
     ]
     if not found and tasks:
         needed = "a topic" if least == 1 else f"{least} topics"
