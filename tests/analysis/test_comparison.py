@@ -348,7 +348,7 @@ def test_runs_without_judgements_or_alone_are_refused() -> None:
     truth = Judgements.from_highlights({"1": {"D": {"spans": [(0, 5)], "length": 9}}})
     with pytest.raises(UsageError, match="runs need judgements"):
         compare([run, run])
-    with pytest.raises(UsageError, match="1 runs given; expected at least two"):
+    with pytest.raises(UsageError, match="1 runs to compare: run; expected at least two"):
         compare(run, truth, "AP")
 
 

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 import scipy.stats
 
-from foveal.analysis.rankings import correlate, results_of_tasks
+from foveal.analysis.correlation import correlate
+from foveal.analysis.rankings import results_of_tasks
 from foveal.analysis.score_matrix import compute_ranking_scores
 from foveal.analysis.tasks import without_curves
 from foveal.errors import UsageError

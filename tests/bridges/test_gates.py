@@ -261,7 +261,9 @@ def test_fail_if_worse_than_a_run(folder: Path, capsys: pytest.CaptureFixture[st
     failed = call(capsys, *base, "--fail-if-worse", "charR")
     assert failed.code == 1
     summary, verdict = failed.err.splitlines()
-    assert summary.startswith("old leads by charR on 8 topics: significantly better than new.")
+    assert summary.startswith(
+        "old leads new by 0.094 charR; with 8 topics the difference is signif"
+    )
     assert verdict.startswith("failed: new: charR 0.7188 is significantly worse than old's 0.81")
     assert "95 % interval" in failed.err
     assert "corrected p" in failed.err

@@ -248,7 +248,7 @@ def test_each_table_can_be_asked_for(letters: Comparison) -> None:
         *("tab:pairs-AP", "tab:matrix-AP", "tab:pairs-that-differ")
     ]
     assert r"$-$0.2250 & $-$0.2383" in text
-    assert r"\textless{}0.0001 & \textsuperscript{*} \\" in text
+    assert r"\textless{}0.0001 & \textsuperscript{*} & worse \\" in text
 
 
 @pytest.mark.parametrize("baseline", [None, UGLY[3]])

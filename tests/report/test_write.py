@@ -187,11 +187,11 @@ def test_scores_are_written_in_every_format(form: str) -> None:
         ({"a": [0.5] * 6, "b": [0.5] * 6}, "All runs are equal by AP on 6 topics."),
         (
             {"a": [0.5] * 6, "b": [1.0, 0.0, 1.0, 0.0, 0.9, 0.1], "c": [0.3, 0.31] * 3},
-            "a, b lead by AP on 6 topics; the lead over c may be chance. c is 0.1950 behind, p = ",
+            "a, b lead c by 0.19 AP; with 6 topics the difference may be chance, p = ",
         ),
         (
             {"a": [0.5, 0.52] * 3, "b": [0.1, 0.1, 0.12] * 2},
-            "a leads by AP on 6 topics: significantly better than b. b is 0.4033 behind, p <",
+            "a leads b by 0.4 AP; with 6 topics the difference is significant, p < ",
         ),
     ],
 )

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from foveal.analysis.comparison import compare, significant_pairs
+    from foveal.analysis.correlation import correlate
     from foveal.analysis.pooling import pool
-    from foveal.analysis.rankings import correlate
     from foveal.analysis.simulation import simulate
 
 __all__ = ["compare", "correlate", "pool", "significant_pairs", "simulate"]
 
 _HOME = {
     "compare": "comparison",
-    "correlate": "rankings",
+    "correlate": "correlation",
     "pool": "pooling",
     "significant_pairs": "comparison",
     "simulate": "simulation",

@@ -1,10 +1,9 @@
-"""Comparison of runs on the topics they share: paired tests, intervals, effect sizes."""
+"""Comparison of runs on the topics they share: tests, verdicts, intervals, effect sizes, ranks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from math import isfinite
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,19 +13,16 @@ import polars as pl
 
 from foveal._version import __version__
 from foveal.analysis import significance
+from foveal.analysis.pairs import Pairs, TestSettings
 from foveal.analysis.score_matrix import (
     ScoreMatrix,
-    check_assessors,
     free_name,
-    round_noise,
     select_labels,
 )
-from foveal.analysis.significance import TestSettings
-from foveal.analysis.tasks import list_unscored, without_curves
+from foveal.analysis.tasks import take_or_score
 from foveal.errors import UsageError, counted, some
-from foveal.evaluation import evaluate
 from foveal.evaluation.evaluation import RunLike
-from foveal.measures import Measure, parse_measures
+from foveal.measures import Measure
 from foveal.model import Judgements, Results
 from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.result_object import Result
@@ -35,19 +31,15 @@ from foveal.model.tables import Table
 __all__ = [
     "TABLES",
     "Comparison",
-    "Pairs",
     "SignificantPairs",
     "compare",
     "significant_pairs",
-    "test_pairs",
 ]
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-
-TABLES = ("means", "pairs", "matrix", "summary")
+TABLES = ("means", "ranks", "pairs", "matrix", "summary")
 _MOST_PAIRS = 45  # the pairs of ten runs
 _MOST_NAMED = 8  # runs in a sentence
 _TEST_NAMES = {
@@ -58,11 +50,31 @@ _TEST_NAMES = {
     "bootstrap": "bootstrap test",
 }
 _CORRECTION_NAMES = {
-    "holm": "Holm's correction",
-    "bonferroni": "Bonferroni's correction",
-    "bh": "Benjamini and Hochberg's correction",
+    "holm": "Holm's correction over the pairs of a measure",
+    "bonferroni": "Bonferroni's correction over the pairs of a measure",
+    "bh": "Benjamini and Hochberg's correction over the pairs of a measure",
     "none": "no correction",
 }
+_RANK_CELLS = {
+    "measure": "{measure}",
+    "run": "{run}",
+    "mean": "{mean:.4f}",
+    "low": "{low:.4f}",
+    "high": "{high:.4f}",
+    "rank": "{rank}",
+    "best": "{probability_best:.2f}",
+}
+_PAIR_CELLS = {
+    "run": "{run}",
+    "other": "{other}",
+    "difference": "{difference:+.4f}",
+    "low": "{low:+.4f}",
+    "high": "{high:+.4f}",
+    "d": "{effect:+.2f}",
+    "w/t/l": "{wins}/{ties}/{losses}",
+    "topics needed": "{topics_needed}",
+}
+"""Columns of the tables of ranks and pairs, and how they write the values of a row."""
 
 
 class SignificantPairs(NamedTuple):
@@ -70,69 +82,6 @@ class SignificantPairs(NamedTuple):
 
     significant: int
     pairs: int
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """All pairs of runs by one measure; arrays have an entry for each pair.
-
-    Parameters
-    ----------
-    scores : ScoreMatrix
-        The scores that were tested.
-    first, second : int arrays
-        Positions of the runs; every difference is first minus second.
-    difference, low, high : float arrays
-        The mean difference with its confidence interval; exactly 0 where only rounding differs.
-    effect : float array
-        Cohen's d of the paired differences.
-    wins, ties, losses : int arrays
-        Numbers of topics on which the first is better, equal, worse.
-    needed : float array
-        Topics needed to find an effect of this size; infinite if there is none.
-    p, adjusted : mappings of test to float array
-        p values before and after correction over the pairs of this measure.
-    limits : pair of float arrays
-        The confidence interval of each run's mean.
-    ranked : float array
-        Means of the runs to rank by: greater is better, and rounding errors make no difference.
-    order : int array
-        Positions of the runs from best to worst; ties keep their order.
-    """
-
-    measure: str
-    scores: ScoreMatrix
-    first: Ints
-    second: Ints
-    difference: Floats
-    low: Floats
-    high: Floats
-    effect: Floats
-    wins: Ints
-    ties: Ints
-    losses: Ints
-    needed: Floats
-    p: Mapping[str, Floats]
-    adjusted: Mapping[str, Floats]
-    limits: tuple[Floats, Floats]
-    ranked: Floats
-    order: Ints
-
-    @property
-    def better(self) -> Ints:
-        """1 where the first run has the better mean, -1 where the second has, else 0.
-
-        It also indexes a sequence of three: equal, first, second.
-        """
-        sign = 1 if self.scores.higher_is_better else -1
-        return np.sign(sign * self.effect).astype(np.int64)
-
-    def square(self, of_pairs: npt.NDArray[Any], fill: Any) -> npt.NDArray[Any]:
-        """Return values of pairs as a symmetric matrix (run, run)."""
-        runs = len(self.scores.runs)
-        matrix = np.full((runs, runs), fill, dtype=of_pairs.dtype)
-        matrix[self.first, self.second] = matrix[self.second, self.first] = of_pairs
-        return matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,13 +109,17 @@ class Comparison(Result):
             ) from None
         return self.measures[held.index(label)]
 
-    def significant(self, measure: str, test: str | None = None) -> Bools:
-        """Return which pairs differ significantly, by the first test or this one."""
+    def _corrected(self, measure: str, test: str | None) -> Floats:
+        """Return the corrected p values of the first test or this one."""
         made = self.settings.tests
         if test is not None and test not in made:
             raise UsageError(f"unknown test {test!r}; expected {' or '.join(made)}")
-        adjusted = self[measure].adjusted[made[0] if test is None else test]
-        return np.asarray(adjusted < self.settings.alpha, dtype=np.bool_)
+        return self[measure].adjusted[test or made[0]]
+
+    def significant(self, measure: str, test: str | None = None) -> Bools:
+        """Return which pairs differ significantly, by the first test or this one."""
+        differs = self._corrected(measure, test) < self.settings.alpha
+        return np.asarray(differs, dtype=np.bool_)
 
     def matrix(self, measure: str, test: str | None = None) -> pl.DataFrame:
         """Return the corrected p values of all pairs, runs from best to worst.
@@ -174,15 +127,11 @@ class Comparison(Result):
         The diagonal and pairs that were not tested are null. The column of run names is called
         ``""``, or ``_`` if a run is called that.
         """
-        pairs, made = self[measure], self.settings.tests
-        if test is not None and test not in made:
-            raise UsageError(f"unknown test {test!r}; expected {' or '.join(made)}")
-        p = pairs.adjusted[made[0] if test is None else test]
-        square = pairs.square(p, np.nan)[pairs.order][:, pairs.order]
+        pairs = self[measure]
+        square = pairs.square(self._corrected(measure, test), np.nan)[pairs.order][:, pairs.order]
         names = [self.runs[i] for i in pairs.order.tolist()]
-        columns = {name: square[:, j] for j, name in enumerate(names)}
-        first = pl.DataFrame({free_name("", names): names})
-        return first.hstack(pl.DataFrame(columns).fill_nan(None))
+        values = pl.DataFrame(dict(zip(names, square, strict=True)))  # symmetric
+        return pl.DataFrame({free_name("", names): names}).hstack(values.fill_nan(None))
 
     def letters(self, measure: str, test: str | None = None) -> dict[str, str]:
         """Return the letters of each run, best first; runs that share a letter do not differ."""
@@ -197,66 +146,26 @@ class Comparison(Result):
         """Return each run's mark against the baseline: + or - for the mean, * if significant."""
         if self.baseline is None:
             raise UsageError("marks are against a baseline; this comparison has none")
-        pairs = self[measure]
+        pairs, significant = self[measure], self.significant(measure, test)
         return {
             self.runs[run]: "=+-"[better] + ("*" if differs else "")
-            for run, better, differs in zip(
-                pairs.first.tolist(),
-                pairs.better.tolist(),
-                self.significant(measure, test).tolist(),
-                strict=True,
-            )
+            for run, better, differs in zip(pairs.first, pairs.better, significant, strict=True)
         }
 
+    def _signs(self, measure: str) -> dict[str, str]:
+        """Return the letters of all runs, or their marks against the baseline."""
+        return self.letters(measure) if self.baseline is None else self.marks(measure)
+
+    # -- rows --------------------------------------------------------------------------------------
+
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield a row for each measure, pair and test; undefined values are None."""
+        """Yield a row for each measure, test and pair; undefined values are None."""
         for pairs in self.measures:
-            means = pairs.scores.means.tolist()
-            for test in self.settings.tests:
-                significant = self.significant(pairs.measure, test)
-                for k, (i, j) in enumerate(
-                    zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
-                ):
-                    better = (None, self.runs[i], self.runs[j])[pairs.better[k]]
-                    needed = pairs.needed[k]
-                    yield {
-                        "measure": pairs.measure,
-                        "run": self.runs[i],
-                        "other": self.runs[j],
-                        "topics": len(pairs.scores.topics),
-                        "mean": means[i],
-                        "other_mean": means[j],
-                        "difference": float(pairs.difference[k]),
-                        "low": float(pairs.low[k]),
-                        "high": float(pairs.high[k]),
-                        "effect": float(pairs.effect[k]),
-                        "better": better,
-                        "wins": int(pairs.wins[k]),
-                        "ties": int(pairs.ties[k]),
-                        "losses": int(pairs.losses[k]),
-                        "topics_needed": int(needed) if isfinite(needed) else None,
-                        "test": test,
-                        "p": float(pairs.p[test][k]),
-                        "p_corrected": float(pairs.adjusted[test][k]),
-                        "significant": bool(significant[k]),
-                    }
+            yield from pairs.table.iter_rows(named=True)
 
     def run_rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each measure and run, from best to worst."""
-        for pairs in self.measures:
-            against = self.baseline is not None
-            shown = (self.marks if against else self.letters)(pairs.measure)
-            means = pairs.scores.means
-            for i in pairs.order.tolist():
-                yield {
-                    "measure": pairs.measure,
-                    "run": self.runs[i],
-                    "topics": len(pairs.scores.topics),
-                    "mean": float(means[i]),
-                    "low": float(pairs.limits[0][i]),
-                    "high": float(pairs.limits[1][i]),
-                    "mark" if against else "letters": shown.get(self.runs[i]),
-                }
+        yield from self.runs_frame().iter_rows(named=True)
 
     def summary_rows(self) -> Iterator[dict[str, Any]]:
         """Yield the number of significant pairs for each measure and test.
@@ -264,9 +173,8 @@ class Comparison(Result):
         ``one_tailed`` counts pairs by the uncorrected one-tailed t-test, as the papers do.
         """
         for pairs in self.measures:
-            differences = significance.paired_differences(
-                pairs.scores.values, pairs.first, pairs.second
-            )
+            values, first, second = pairs.scores.values, pairs.first, pairs.second
+            differences = significance.paired_differences(values, first, second)
             plain = significance.t_test(differences, tails=1) < self.settings.alpha
             for test in self.settings.tests:
                 yield {
@@ -287,60 +195,86 @@ class Comparison(Result):
         }
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a row for each measure, pair and test."""
-        types = {"better": pl.String, "topics_needed": pl.Int64}
-        return pl.DataFrame(list(self.rows()), schema_overrides=types, infer_schema_length=None)
+        """Return a row for each measure, test and pair."""
+        return pl.concat(pairs.table for pairs in self.measures)
 
     def runs_frame(self) -> pl.DataFrame:
-        """Return a row for each measure and run: the mean, its interval, letters or mark."""
-        return pl.DataFrame(list(self.run_rows()), infer_schema_length=None)
+        """Return a row for each measure and run: mean, interval, letters or mark, rank."""
+        parts = []
+        for pairs in self.measures:
+            signs = self._signs(pairs.measure)
+            marks = pl.Series(
+                "letters" if self.baseline is None else "mark",
+                [signs.get(run) for run in self.runs],
+                pl.String,
+            )
+            parts.append(pairs.runs.clone().insert_column(6, marks)[pairs.order])
+        return pl.concat(parts)
+
+    # -- the answer --------------------------------------------------------------------------------
 
     def summary(self) -> str:
-        """Return which run leads by each measure, and whether the lead may be chance.
+        """Return for each measure which run leads, by how much, and if that may be chance.
 
         >>> rows = [(run, str(t), "AP", level + t % 3 / 10)
         ...         for run, level in [("a", 0.5), ("b", 0.1)] for t in range(6)]
         >>> compare(Results.from_tidy(rows, {})).summary()
-        'a leads by AP on 6 topics: significantly better than b. b is 0.4000 behind, p < 0.0001.'
+        'a leads b by 0.4 AP; with 6 topics the difference is significant, p < 0.001.'
         """
         return "\n".join(map(self._describe_lead, self.measures))
 
     def _describe_lead(self, pairs: Pairs) -> str:
-        """Say which run leads by one measure, and whether its lead may be chance."""
+        """Say which run leads by one measure, and what the tests say about its lead."""
+        settings, measure = self.settings, pairs.measure
         order, ranked = pairs.order.tolist(), pairs.ranked
-        tied = [self.runs[i] for i in order if ranked[i] == ranked[order[0]]]
+        leaders = [i for i in order if ranked[i] == ranked[order[0]]]
+        rest = order[len(leaders) :]
         topics = counted(len(pairs.scores.topics), "topic")
-        if len(tied) == len(self.runs):
-            return f"All runs are equal by {pairs.measure} on {topics}."
-        names, verb = some(tied, _MOST_NAMED), "leads" if len(tied) == 1 else "lead"
-        text = f"{names} {verb} by {pairs.measure} on {topics}"
+        if not rest:
+            return f"All runs are equal by {measure} on {topics}."
+        names, one = self._name_runs(leaders), len(leaders) == 1
         # With a baseline, the best run is compared with it alone; else with all others.
-        leaders, rest = order[: len(tied)], order[len(tied) :]
-        if self.baseline is not None and self.runs.index(self.baseline) in leaders[1:]:
-            return f"{text}; {self.baseline} is the baseline."
-        if self.baseline is not None and self.baseline not in tied:
-            rest = [self.runs.index(self.baseline)]
-        if self.baseline is not None and self.baseline == tied[0]:
-            leaders = leaders[:1]
-        # A lead is as sure as that of the least sure of equal leaders.
-        adjusted = pairs.square(pairs.adjusted[self.settings.tests[0]], 0.0)[leaders].max(axis=0)
-        beaten = [self.runs[i] for i in rest if adjusted[i] < self.settings.alpha]
-        unsure = [self.runs[i] for i in rest if adjusted[i] >= self.settings.alpha]
-        if beaten:
-            text += f": significantly better than {some(beaten, _MOST_NAMED)}"
-        if unsure:
-            text += f"; the lead over {some(unsure, _MOST_NAMED)} may be chance"
+        if self.baseline is not None:
+            place = self.runs.index(self.baseline)
+            if place in leaders[1:]:
+                return f"{names} lead by {measure} on {topics}; {self.baseline} is the baseline."
+            leaders, rest = (leaders[:1], rest) if place == leaders[0] else (leaders, [place])
+        # A lead over a run is as certain as the least certain one of equal leaders.
+        p = pairs.square(pairs.adjusted[settings.tests[0]], 0.0)[leaders].max(axis=0)
+        same = np.ones(len(self.runs))
+        if pairs.equivalence is not None:
+            same = pairs.square(pairs.equivalence[1], 0.0)[leaders].max(axis=0)
+        differs, alike = p < settings.alpha, same < settings.alpha
         near = rest[0]
         k = int(pairs.square(np.arange(len(pairs.first)), -1)[leaders[0], near])
-        gap = abs(float(pairs.difference[k]))
-        behind = f"{gap:.4f}" if gap >= 0.0001 else "less than 0.0001"
-        text += (
-            f". {self.runs[near]} is {behind} behind, p {_format_p(float(adjusted[near]), '= ')}"
-        )
-        is_open = adjusted[near] >= self.settings.alpha and self.settings.tests[0] == "t"
-        if is_open and len(pairs.scores.topics) < pairs.needed[k] < np.inf:
-            text += f"; about {pairs.needed[k]:.0f} topics would show an effect of this size"
-        return f"{text}."
+        row = pairs.table.row(k, named=True)
+        needed = row["topics_needed"]
+        within = "" if settings.margin is None else f"within {settings.margin:g}"
+        if differs[near]:
+            verdict = f"the difference is significant, p {_format_chance(p[near])}"
+            verdict += f", but {within}" if alike[near] else ""
+        elif alike[near]:
+            verdict = f"they are equivalent {within}, p {_format_chance(same[near])}"
+        else:
+            verdict = f"the difference may be chance, p {_format_chance(p[near])}"
+            verdict += f", and they are not shown to be equivalent {within}" if within else ""
+            if settings.tests[0] == "t" and needed is not None and needed > row["topics"]:
+                verdict += f"; about {needed} topics would show it"
+        text = f"{names} {'leads' if one else 'lead'} {self.runs[near]} by "
+        text += f"{_format_score(abs(row['difference']))} {measure}; with {topics} {verdict}."
+        it_is, its = ("it is", "its") if one else ("they are", "their")
+        also = "also " if differs[near] else ""
+        groups = {
+            f"{it_is} {also}significantly better than {{}}": differs,
+            f"{it_is} equivalent to {{}} {within}": alike & ~differs,
+            f"{its} lead over {{}} may be chance": ~(alike | differs),
+        }
+        found = {words: [i for i in rest[1:] if group[i]] for words, group in groups.items()}
+        said = "; ".join(words.format(self._name_runs(own)) for words, own in found.items() if own)
+        return f"{text} {said[0].upper()}{said[1:]}." if said else text
+
+    def _name_runs(self, places: Sequence[int]) -> str:
+        return some([self.runs[i] for i in places], _MOST_NAMED)
 
     # -- tables ------------------------------------------------------------------------------------
 
@@ -351,14 +285,11 @@ class Comparison(Result):
         pairs gives way to the matrix.
         """
         if not show:
-            has_matrix = self.baseline is None and len(self.runs) > 2
-            has_list = len(self.measures[0].first) <= _MOST_PAIRS
-            show = [
-                name
-                for name in TABLES
-                if (name != "matrix" or has_matrix) and (name != "pairs" or has_list)
-            ]
+            omitted = set() if self.baseline is None and len(self.runs) > 2 else {"matrix"}
+            omitted |= {"pairs"} if len(self.measures[0].first) > _MOST_PAIRS else set()
+            show = [name for name in TABLES if name not in omitted]
         tables = [self._tabulate_means()] if "means" in show else []
+        tables += [self._tabulate_ranks()] if "ranks" in show else []
         for pairs in self.measures:
             tables += [self._tabulate_pairs(pairs)] if "pairs" in show else []
             tables += [self._tabulate_matrix(pairs)] if "matrix" in show else []
@@ -366,69 +297,92 @@ class Comparison(Result):
 
     def _tabulate_means(self) -> Table:
         """Return runs by measures: the mean, with letters or a mark."""
-        rows = [[run] for run in self.runs]
-        best, marks = set(), {}
+        settings, best = self.settings, set[tuple[int, int]]()
+        marks: dict[tuple[int, int], str] = {}
         for k, pairs in enumerate(self.measures, 1):
-            shown = (self.letters if self.baseline is None else self.marks)(pairs.measure)
-            for i, (row, mean) in enumerate(zip(rows, pairs.scores.means.tolist(), strict=True)):
-                row.append(f"{mean:.4f}")
-                marks[i, k] = f" {shown.get(self.runs[i], '')}"
-                if pairs.ranked[i] == pairs.ranked[pairs.order[0]]:
-                    best.add((i, k))
+            signs = self._signs(pairs.measure)
+            marks |= {(i, k): f" {signs.get(run, '')}" for i, run in enumerate(self.runs)}
+            best |= {(i, k) for i in np.flatnonzero(pairs.ranked == pairs.ranked.max()).tolist()}
         note = "Runs that share a letter do not differ significantly:"
         if self.baseline is not None:
             note = f"Against {self.baseline}: + better, - worse, = equal, * significant:"
         topics = {len(pairs.scores.topics) for pairs in self.measures}
         over = f"{min(topics)}" if len(topics) == 1 else f"{min(topics)} to {max(topics)}"
-        settings = self.settings
         tails = "two-sided" if settings.tails == 2 else "the better mean against the worse"
-        over_pairs = "" if settings.correction == "none" else " over the pairs of a measure"
         test = f"{_TEST_NAMES[settings.tests[0]]}, {tails}"
-        correction = f"{_CORRECTION_NAMES[settings.correction]}{over_pairs}"
+        means = [pairs.scores.means.tolist() for pairs in self.measures]
         return Table(
             ("run", *(pairs.measure for pairs in self.measures)),
-            tuple(map(tuple, rows)),
+            tuple(
+                (run, *(f"{mean:.4f}" for mean in own))
+                for run, *own in zip(self.runs, *means, strict=True)
+            ),
             frozenset(best),
             title=f"Means over {over} topics, best in bold",
-            notes=(note, f"{test}, {correction}, alpha {settings.alpha:g}."),
+            notes=(
+                note,
+                f"{test}, {_CORRECTION_NAMES[settings.correction]}, alpha {settings.alpha:g}.",
+            ),
             marks=marks,
             name="means",
         )
 
+    def _tabulate_ranks(self) -> Table:
+        """Return the runs from best to worst by each measure: means, intervals, ranks."""
+        rows, best = list(self.run_rows()), set()
+        most = {pairs.measure: pairs.runs["probability_best"].max() for pairs in self.measures}
+        for i, row in enumerate(rows):
+            low, high = row["rank_low"], row["rank_high"]
+            row["rank"] = f"{low}" if low == high else f"{low} to {high}"
+            best |= {(i, 6)} if row["probability_best"] == most[row["measure"]] else set()
+        confidence = f"{100 * self.settings.confidence:g} %"
+        return Table(
+            tuple(_RANK_CELLS),
+            tuple(tuple(cell.format(**row) for cell in _RANK_CELLS.values()) for row in rows),
+            frozenset(best),
+            labels=2,
+            title="Ranks of the runs",
+            notes=(
+                f"low to high, rank: {confidence} confidence intervals of the mean and of the rank",
+                f"best: probability of being the best run ({self.settings.resamples} resamples)",
+            ),
+            name="ranks",
+        )
+
     def _tabulate_pairs(self, pairs: Pairs) -> Table:
         """Return everything about every pair by one measure."""
-        settings, rows, marks = self.settings, [], {}
-        for k, (i, j) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
-            cells = [
-                self.runs[i],
-                self.runs[j],
-                f"{pairs.difference[k]:+.4f}",
-                f"{pairs.low[k]:+.4f}",
-                f"{pairs.high[k]:+.4f}",
-                f"{pairs.effect[k]:+.2f}",
-                f"{pairs.wins[k]}/{pairs.ties[k]}/{pairs.losses[k]}",
-                f"{pairs.needed[k]:.0f}" if isfinite(pairs.needed[k]) else "none",
-            ]
-            for test in settings.tests:
-                cells += [_format_p(pairs.p[test][k]), _format_p(pairs.adjusted[test][k])]
-                marks[k, len(cells) - 1] = "*" if pairs.adjusted[test][k] < settings.alpha else ""
-            rows.append(tuple(cells))
-        first = ["p"] if len(settings.tests) == 1 else settings.tests
-        smaller = "" if pairs.scores.higher_is_better else ", smaller is better"
+        settings, tests = self.settings, self.settings.tests
         interval = "percentiles of resamples" if settings.interval == "bootstrap" else "Student's t"
-        notes = (
+        notes = [
             f"low to high: {100 * settings.confidence:g} % confidence interval ({interval})",
             "d: mean of the differences in their standard deviations (Cohen)",
             "w/t/l: topics on which the run is better, equal, worse; *: significant",
-            f"needed: topics that would show such an effect (power {settings.power:g})",
-        )
-        columns = ("run", "other", "difference", "low", "high", "d", "w/t/l", "needed")
+            f"topics needed: to show such an effect (power {settings.power:g})",
+        ]
+        header, rows = [*_PAIR_CELLS], []
+        for row in pairs.table.head(len(pairs.first)).iter_rows(named=True):
+            row["topics_needed"] = row["topics_needed"] or "none"
+            rows.append([cell.format(**row) for cell in _PAIR_CELLS.values()])
+        marks: dict[tuple[int, int], str] = {}
+        for test in tests:
+            header += ["p" if len(tests) == 1 else test, "corrected"]
+            for k, cells in enumerate(rows):
+                p, adjusted = pairs.p[test][k], pairs.adjusted[test][k]
+                cells += [_format_p(p), _format_p(adjusted)]
+                marks[k, len(header) - 1] = "*" if adjusted < settings.alpha else ""
+        if pairs.equivalence is not None:
+            header.append("equivalence")
+            test = "corrected p of two one-sided t-tests"
+            notes.append(f"equivalence: {test}, margin {settings.margin:g}")
+            for cells, p in zip(rows, pairs.equivalence[1], strict=True):
+                cells.append(_format_p(p))
+        smaller = "" if pairs.scores.higher_is_better else ", smaller is better"
         return Table(
-            (*columns, *(name for test in first for name in (test, "corrected"))),
-            tuple(rows),
+            (*header, "verdict"),
+            tuple((*cells, verdict) for cells, verdict in zip(rows, pairs.verdicts, strict=True)),
             labels=2,
             title=f"{pairs.measure}: run minus other, {len(pairs.scores.topics)} topics{smaller}",
-            notes=notes if pairs is self.measures[-1] else (),
+            notes=tuple(notes) if pairs is self.measures[-1] else (),
             marks=marks,
             name=f"pairs {pairs.measure}",
         )
@@ -441,12 +395,11 @@ class Comparison(Result):
         better[pairs.second, pairs.first] *= -1  # the other side of the diagonal
         rows, marks = [], {}
         for at, i in enumerate(order):
-            cells = [self.runs[i]]
-            for j in order:
-                p = adjusted[i, j]
-                cells.append("" if p > 1 else "=+-"[better[i, j]] + _format_p(p))
-                marks[at, len(cells) - 1] = "*" if p < self.settings.alpha else ""
-            rows.append(tuple(cells))
+            tested = ["" if adjusted[i, j] > 1 else _format_p(adjusted[i, j]) for j in order]
+            signs = ["=+-"[better[i, j]] if p else "" for j, p in zip(order, tested, strict=True)]
+            rows.append((self.runs[i], *map(str.__add__, signs, tested)))
+            for column, j in enumerate(order, 1):
+                marks[at, column] = "*" if adjusted[i, j] < self.settings.alpha else ""
         note = "+ the run of the row is better, - worse, = equal, * significant"
         return Table(
             ("run", *(self.runs[j] for j in order)),
@@ -459,11 +412,10 @@ class Comparison(Result):
 
     def _tabulate_counts(self) -> Table:
         """Return how many pairs differ by each measure."""
-        names = ("measure", "test", "topics", "pairs", "significant", "one_tailed")
         alpha = f"alpha {self.settings.alpha:g}"
         return Table(
-            (*names[:-1], "one-tailed"),
-            tuple(tuple(str(row[name]) for name in names) for row in self.summary_rows()),
+            ("measure", "test", "topics", "pairs", "significant", "one-tailed"),
+            tuple(tuple(map(str, row.values())) for row in self.summary_rows()),
             labels=2,
             title="Pairs that differ",
             notes=(f"one-tailed: better mean against worse, t-test, not corrected, {alpha}",),
@@ -478,34 +430,57 @@ class Comparison(Result):
         """
         graphs = []
         for pairs in self.measures:
-            shown = (self.letters if self.baseline is None else self.marks)(pairs.measure)
-            order = pairs.order[::-1].tolist()
-            given = [(self.runs[i], shown.get(self.runs[i])) for i in order]
-            names = tuple(f"{run} ({mark})" if mark else run for run, mark in given)
-            places = np.arange(len(order), dtype=np.float64)
-            means = pairs.scores.means[order]
-            low, high = (end[order] for end in pairs.limits)
+            signs, frame = self._signs(pairs.measure), pairs.runs[pairs.order[::-1]]
+            marks = [signs.get(run) for run in frame["run"]]
+            names = [
+                f"{run} ({m})" if m else run for run, m in zip(frame["run"], marks, strict=True)
+            ]
+            means = frame.select("mean", "low", "high").rows()
+            places = np.arange(len(names), dtype=np.float64)
             lines = [
                 Line("", np.array(ends), np.full(2, place), "interval")
-                for *ends, place in zip(low, high, places, strict=True)
+                for place, (_, *ends) in zip(places, means, strict=True)
             ]
-            lines.append(Line("mean", means, places, "points", 0))
+            lines.append(Line("mean", frame["mean"].to_numpy(), places, "points", 0))
             smaller = "" if pairs.scores.higher_is_better else ", smaller is better"
             confidence = f"{100 * self.settings.confidence:g} % confidence interval"
+            shown = [f"{mean:.4f} ({low:.4f} to {high:.4f})." for mean, low, high in means]
             graphs.append(
                 Graph(
                     "means",
                     f"{pairs.measure}, {len(pairs.scores.topics)} topics{smaller}",
                     Axis(f"mean with {confidence}"),
-                    Axis("run", names=names),
+                    Axis("run", names=tuple(names)),
                     tuple(lines),
-                    tuple(
-                        f"{name}: {mean:.4f} ({a:.4f} to {b:.4f})."
-                        for name, mean, a, b in zip(names, means, low, high, strict=True)
-                    ),
+                    tuple(f"{name}: {text}" for name, text in zip(names, shown, strict=True)),
                 )
             )
         return graphs
+
+
+def _format_p(p: float) -> str:
+    """Return a p value with four decimals, for a table."""
+    return "<0.0001" if p < 0.00005 else f"{p:.4f}"
+
+
+def _format_chance(p: float) -> str:
+    """Return a p value for a sentence, after its sign.
+
+    >>> _format_chance(0.2134), _format_chance(0.0231), _format_chance(1e-9)
+    ('= 0.21', '= 0.023', '< 0.001')
+    """
+    return "< 0.001" if p < 0.0005 else f"= {p:.2f}" if p >= 0.0995 else f"= {p:.3f}"
+
+
+def _format_score(value: float) -> str:
+    """Return a difference of scores with two significant digits.
+
+    >>> _format_score(0.1349), _format_score(0.00002), _format_score(1234.5)
+    ('0.13', 'less than 0.0001', '1234')
+    """
+    if value < 0.0001:
+        return "less than 0.0001"
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 
 def compare(
@@ -515,15 +490,6 @@ def compare(
     *,
     baseline: str | None = None,
     tests: str | Sequence[str] = ("t",),
-    correction: str = "holm",
-    tails: int = 2,
-    alpha: float = 0.05,
-    confidence: float = 0.95,
-    interval: str = "bootstrap",
-    resamples: int = 10_000,
-    seed: int = 0,
-    exact: bool = False,
-    power: float = 0.8,
     tested: Callable[[], None] | None = None,
     **options: Any,
 ) -> Comparison:
@@ -540,12 +506,13 @@ def compare(
         curves are compared only if they are named here.
     baseline : str, optional
         The name of the run to compare all others with; by default all pairs are compared.
-    tests, correction, tails, alpha, confidence, interval, resamples, seed, exact, power
-        See `TestSettings`.
+    tests : str or sequence of str
+        Names in `foveal.analysis.significance.TESTS`; verdicts go by the first.
     tested : callable, optional
         Called after each measure.
     **options
-        Options of `foveal.evaluate`.
+        correction, tails, alpha, confidence, interval, resamples, seed, exact, power and margin
+        as in `foveal.analysis.pairs.TestSettings`; and options of `foveal.evaluate`.
 
     Notes
     -----
@@ -566,110 +533,55 @@ def compare(
     """
     if not isinstance(tests, Sequence):
         raise UsageError(f"tests {tests!r} are not possible; expected names")
+    own = {own.name for own in fields(TestSettings)} & options.keys()
     settings = TestSettings(
         tests=(tests,) if isinstance(tests, str) else tuple(dict.fromkeys(tests)),
-        correction=correction,
-        tails=tails,
-        alpha=alpha,
-        confidence=confidence,
-        interval=interval,
-        resamples=resamples,
-        seed=seed,
-        exact=exact,
-        power=power,
+        **{name: options.pop(name) for name in own},
     )
-    measures = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    if isinstance(runs, Results) and judgements is None and not options:
-        check_assessors(runs)
-        labels = select_labels(runs.measures, measures)
-        results = runs.only(labels) if labels else without_curves(runs)
-    else:
-        unscored = list_unscored(runs, judgements, options)
-        if len(unscored) < 2:
-            raise UsageError(f"{len(unscored)} runs given; expected at least two to compare")
-        assert judgements is not None
-        own = [m.label for item in measures for m in parse_measures(str(item))]
-        results = without_curves(evaluate(unscored, judgements, measures, **options), own)
-    first, second = _list_pairs(results.runs, baseline)
-    found, warnings = [], []
+    results = take_or_score(runs, judgements, measures, options)
+    names = results.runs
+    if len(names) < 2:
+        held = f": {', '.join(names)}" if names else ""
+        raise UsageError(f"{len(names)} runs to compare{held}; expected at least two")
+    first, second = np.triu_indices(len(names), 1)
+    if baseline is not None:
+        if baseline not in names:
+            raise UsageError(f"no run {baseline!r} to be the baseline; there are {some(names)}")
+        place = names.index(baseline)
+        first = np.delete(np.arange(len(names)), place)
+        second = np.full_like(first, place)
+    found: list[Pairs] = []
     refused: dict[str, list[str]] = {}
     left_out: dict[tuple[str, ...], list[str]] = {}
     for measure in results.measures:
         scores = ScoreMatrix.from_results(results, measure)
-        reason = _explain_refusal(results, scores)
-        if reason is not None:
+        if (reason := _explain_refusal(results, scores)) is not None:
             refused.setdefault(reason, []).append(measure)
         else:
             if scores.left_out:
                 left_out.setdefault(scores.left_out, []).append(measure)
-            found.append(test_pairs(scores, first, second, settings))
+            found.append(Pairs(scores, first, second, settings))
+            _ = found[-1].adjusted  # test now, and refuse what cannot be tested
         if tested is not None:
             tested()
-    warnings += [
+    reasons = [f"{some(labels)}: {reason}" for reason, labels in refused.items()]
+    if not found:
+        raise UsageError("; ".join(reasons) or "no measure to compare the runs by")
+    warnings = [
         f"{some(labels)}: topics on which some run has no score, not compared, {len(topics)}: "
         f"{some(topics)}"
         for topics, labels in left_out.items()
     ]
-    reasons = [f"{some(labels)}: {reason}" for reason, labels in refused.items()]
-    if not found:
-        raise UsageError("; ".join(reasons) or "no measure to compare the runs by")
     warnings += [f"not compared: {line}" for line in reasons]
     meta = {
         "version": __version__,
         "options": {"baseline": baseline, **asdict(settings)},
-        "seed": seed,
+        "seed": settings.seed,
         "left_out": {p.measure: list(p.scores.left_out) for p in found if p.scores.left_out},
         "scores": dict(results.meta),
         "warnings": warnings,
     }
     return Comparison(results.runs, baseline, settings, tuple(found), tuple(warnings), meta)
-
-
-def _format_p(p: float, sign: str = "") -> str:
-    """Return a p value with four decimals, after a sign such as ``=``.
-
-    >>> _format_p(0.02), _format_p(1e-9), _format_p(1e-9, "= ")
-    ('0.0200', '<0.0001', '< 0.0001')
-    """
-    if p < 0.00005:
-        return "< 0.0001" if sign else "<0.0001"
-    return f"{sign}{p:.4f}"
-
-
-def test_pairs(scores: ScoreMatrix, first: Ints, second: Ints, settings: TestSettings) -> Pairs:
-    """Test pairs of runs, given by their positions."""
-    values = scores.values
-    differences = significance.paired_differences(values, first, second)
-    low, high = settings.limits(differences)
-    effect = significance.effect_sizes(differences)
-    # Rounding decides ties and makes sums exact; the reported difference is not rounded.
-    difference = np.where(effect == 0, 0.0, (values[first] - values[second]).mean(axis=1))
-    constant = np.ptp(differences, axis=1) == 0
-    oriented = differences if scores.higher_is_better else -differences
-    p = {test: settings.p_values(test, differences) for test in settings.tests}
-    ranked = scores.orient(scores.means)
-    return Pairs(
-        measure=scores.measure,
-        scores=scores,
-        first=first,
-        second=second,
-        difference=difference,
-        low=np.where(constant, difference, low),
-        high=np.where(constant, difference, high),
-        effect=effect,
-        wins=(oriented > 0).sum(axis=1),
-        ties=(oriented == 0).sum(axis=1),
-        losses=(oriented < 0).sum(axis=1),
-        needed=significance.topics_needed(
-            effect, power=settings.power, alpha=settings.alpha, tails=settings.tails
-        ),
-        p=p,
-        adjusted={t: significance.correct(value, settings.correction) for t, value in p.items()},
-        # Exact sums, too: the interval of a run does not depend on the others.
-        limits=settings.limits(round_noise(values, np.abs(values).max(axis=1, keepdims=True))),
-        ranked=ranked,
-        order=np.argsort(-ranked, kind="stable"),
-    )
 
 
 def significant_pairs(
@@ -679,14 +591,13 @@ def significant_pairs(
     tails: int = 1,
     test: str = "t",
     correction: str = "none",
-    alpha: float = 0.05,
-    resamples: int = 10_000,
-    seed: int = 0,
+    **options: Any,
 ) -> SignificantPairs:
     """Count the significant pairs of runs, and all pairs.
 
     The default is a one-tailed test of the better mean against the worse without correction, as
-    in the papers on the discriminative power of measures.
+    in the papers on the discriminative power of measures. `options` are those of
+    `foveal.analysis.pairs.TestSettings`, such as ``alpha``.
 
     Examples
     --------
@@ -695,40 +606,12 @@ def significant_pairs(
     >>> significant_pairs(Results.from_tidy(rows, {}), "AP")
     SignificantPairs(significant=2, pairs=3)
     """
-    settings = TestSettings(
-        tests=(test,),
-        correction=correction,
-        tails=tails,
-        alpha=alpha,
-        resamples=resamples,
-        seed=seed,
-    )
-    check_assessors(results)
-    first, second = _list_pairs(results.runs, None)
     label, *more = select_labels(results.measures, [measure])
     if more:
         raise UsageError(f"{measure} is a curve of {1 + len(more)} measures; expected one of them")
-    scores = ScoreMatrix.from_results(results, label)
-    if (reason := _explain_refusal(results, scores)) is not None:
-        raise UsageError(f"{label}: {reason}")
-    differences = significance.paired_differences(scores.values, first, second)
-    adjusted = significance.correct(settings.p_values(test, differences), correction)
-    return SignificantPairs(int(np.count_nonzero(adjusted < alpha)), len(first))
-
-
-def _list_pairs(runs: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
-    """Return the positions of both runs of each pair: all pairs, or each run and the baseline."""
-    if len(runs) < 2:
-        held = f": {', '.join(runs)}" if runs else ""
-        raise UsageError(f"{len(runs)} runs to compare{held}; expected at least two")
-    if baseline is None:
-        first, second = np.triu_indices(len(runs), 1)
-        return first.astype(np.int64), second.astype(np.int64)
-    if baseline not in runs:
-        raise UsageError(f"no run {baseline!r} to be the baseline; there are {some(runs)}")
-    place = list(runs).index(baseline)
-    others = np.array([i for i in range(len(runs)) if i != place], dtype=np.int64)
-    return others, np.full(len(others), place, dtype=np.int64)
+    found = compare(results, None, label, tests=test, tails=tails, correction=correction, **options)
+    significant = found.significant(label)
+    return SignificantPairs(int(significant.sum()), len(significant))
 
 
 def _explain_refusal(results: Results, scores: ScoreMatrix) -> str | None:
@@ -743,7 +626,7 @@ def _explain_refusal(results: Results, scores: ScoreMatrix) -> str | None:
         return None
     part = results.only([scores.measure])
     scored = np.any(~np.isnan(part.values[:, :, 0]) & part.counted, axis=1)
-    without = [part.runs[i] for i in np.flatnonzero(~scored).tolist()]
+    without = [run for run, has_scores in zip(part.runs, scored, strict=True) if not has_scores]
     if without and len(without) < len(part.runs):
         return (
             f"{len(without)} of {len(part.runs)} runs have no score by it: {some(without)}; were "

@@ -1,21 +1,16 @@
-"""Correlations of the rankings of runs by measures, quantisations or sets of topics."""
+"""Rankings of runs by measures, quantisations and sets of topics, in pairs to correlate."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, product
-from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
-from foveal._version import __version__
-from foveal.analysis.correlation import RBO_P, Coefficient, coefficient
-from foveal.analysis.correlation_results import DIRECTED, Correlations
 from foveal.analysis.score_matrix import (
     ScoreMatrix,
     check_assessors,
@@ -24,222 +19,35 @@ from foveal.analysis.score_matrix import (
     round_noise,
     select_labels,
 )
-from foveal.analysis.tasks import list_unscored, results_by_task, scored_by_task, without_curves
-from foveal.errors import UsageError, some
-from foveal.evaluation import evaluate
-from foveal.evaluation.evaluation import RunLike
-from foveal.formats import read_run
-from foveal.measures import Measure, parse_measures
-from foveal.model import Judgements, Results, Run
+from foveal.analysis.tasks import results_by_task, without_curves
+from foveal.errors import UsageError, counted, some
+from foveal.measures import Measure
+from foveal.model import Results
 
 __all__ = [
-    "BY",
     "SAMPLES",
     "SEED",
     "Given",
     "Progress",
-    "correlate",
+    "RankingPair",
+    "Rankings",
+    "check_sets",
+    "drop_unranked",
     "drop_unsampled",
-    "measure_names",
+    "list_left_out",
     "only_measures",
     "results_of_tasks",
     "sample_means",
 ]
 
 SAMPLES, SEED = 1000, 2005
-BY = ("measure", "quant", "topics")
-"""The dimensions along which rankings are compared."""
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[], None]
 Given = Results | Sequence[Results] | Mapping[str, Results]
 """Results of one task or several."""
-_HINTS = {
-    "measure": ("measures", "; measures that differ in quant only are compared by quant"),
-    "quant": ("quantisations", "; expected measures with several values of quant"),
-    "topics": ("sets of topics", ""),
-}
 
 
-def correlate(
-    runs: Given | RunLike | Sequence[RunLike],
-    judgements: Judgements | str | Path | Sequence[str | Path] | None = None,
-    measures: str | Measure | Sequence[str | Measure] = (),
-    *,
-    task: str | Sequence[str] = (),
-    by: str = "measure",
-    coefficients: str | Sequence[str] = ("tau_b",),
-    rbo_p: float = RBO_P,
-    topic_sets: Mapping[str, Sequence[str]] | None = None,
-    samples: int = SAMPLES,
-    seed: int = SEED,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Correlations:
-    """Correlate the rankings of runs that measures, quantisations or sets of topics give.
-
-    Parameters
-    ----------
-    runs : runs as for `foveal.evaluate`; or Results, a sequence of them, or task to Results
-        Runs are ranked within their task; correlations are averaged over tasks. Results are not
-        scored again.
-    judgements : as for `foveal.evaluate`
-        Required unless `runs` are results.
-    measures : text or Python forms of measures
-        Measures to rank by; by default all that the results hold. Points of an official task's
-        curves are left out unless they are named here.
-    task : str or sequence of str
-        Official tasks; each is scored with its own settings on the runs that declare it. Without
-        any, runs are grouped by what they declare.
-    by : {"measure", "quant", "topics"}
-        Measures that differ in their quantisation only are variants of one: averaged over with
-        ``measure``, and compared with ``quant``.
-    coefficients : str or sequence of str
-        Names in `foveal.analysis.correlation.COEFFICIENTS`.
-    topic_sets : mapping of name to topics, optional
-        Used by ``topics``; by default topics are split at random into halves.
-    samples, seed : int
-        Number of random splits, and the seed of the random numbers.
-    progress : callable, optional
-        Called after each measure that is sampled.
-    **options
-        Options of `foveal.evaluate`.
-
-    Examples
-    --------
-    >>> rows = [("a", "1", "AP", 0.5), ("b", "1", "AP", 0.4), ("c", "1", "AP", 0.1)]
-    >>> rows += [("a", "1", "AiP", 0.3), ("b", "1", "AiP", 0.6), ("c", "1", "AiP", 0.2)]
-    >>> found = correlate(Results.from_tidy(rows, {}))
-    >>> found.values("tau_b").round(4).tolist()
-    [[1.0, 0.3333], [0.3333, 1.0]]
-    """
-    if by not in BY:
-        raise UsageError(f"unknown comparison {by!r}; expected {' or '.join(BY)}")
-    if topic_sets is not None and by != "topics":
-        raise UsageError(f"sets of topics are compared by topics, and not by {by}")
-    for what, number in (("samples", samples), ("seed", seed)):
-        if not isinstance(number, (int, np.integer)):
-            raise UsageError(f"{what} {number!r} is not possible; expected a whole number")
-    if samples < 1:
-        raise UsageError(f"{samples} samples asked for; expected at least 1")
-    named = dict.fromkeys([coefficients] if isinstance(coefficients, str) else coefficients)
-    functions = {name: coefficient(name, rbo_p=rbo_p) for name in named}
-    if not functions:
-        raise UsageError("no coefficient given")
-    notes: list[str] = []
-    given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    presets = [task] if isinstance(task, str) else list(task or ())
-    asked = options | ({"task": presets} if presets else {})
-    if unscored := list_unscored(runs, judgements, asked):
-        assert judgements is not None
-        read = [run if isinstance(run, Run) else read_run(run) for run in unscored]
-        own = [m.label for item in given for m in parse_measures(str(item))]
-
-        def score(members: list[Run], preset: str | None) -> Results:
-            return evaluate(members, judgements, given, task=preset, **options)
-
-        tasks = scored_by_task(read, presets, own, score, notes)
-    else:
-        tasks = only_measures(results_of_tasks(cast("Given", runs), notes), given)
-    tasks = _drop_unranked(tasks, notes)
-    halves = by == "topics" and topic_sets is None
-    if by == "topics":
-        tasks = drop_unsampled(tasks, 2 if halves else 1, notes)
-    rankings = Rankings(tasks)
-    if halves:
-        pairs: Iterable[_RankingPair] = rankings.pair_halves(samples, seed, progress)
-        labels = tuple(dict.fromkeys(label for part in tasks.values() for label in part.measures))
-    elif by == "measure":
-        pairs = rankings.pair_measures()
-        labels = tuple(dict.fromkeys(rankings.name.values()))
-    elif topic_sets is not None:
-        sets = {
-            name: (topics,) if isinstance(topics, str) else tuple(topics)
-            for name, topics in topic_sets.items()
-        }
-        notes += _check_sets(sets, tasks)
-        pairs, labels = rankings.pair_sets(sets), tuple(sets)
-    else:
-        pairs = list(rankings.pair_quantisations())
-        used = {(p.task, p.variant) for p in pairs}
-        unused = [name for (task, _), name in rankings.name.items() if (task, name) not in used]
-        if unused:
-            listed = some(list(dict.fromkeys(unused)))
-            notes.append(f"not used, with one quantisation at most: {listed}")
-        labels = tuple(dict.fromkeys(label for p in pairs for label in (p.row, p.column)))
-    if len(labels) < (1 if halves else 2):
-        what, hint = _HINTS[by]
-        found = f"only {labels[0]}" if labels else "none"
-        raise UsageError(f"a correlation needs at least two {what}; found {found}{hint}")
-    singles = _correlate_pairs(pairs, functions, labels, halves=halves)
-    if len(tasks) > 1 and by != "topics":
-        forms: dict[str, set[str]] = {}
-        for key, name in rankings.name.items():
-            forms.setdefault(name, set()).add(rankings.spelled[key])
-        if joined := [name for name, spelled in forms.items() if len(spelled) > 1]:
-            notes.append(f"with the settings of each task: {some(joined)}")
-    notes += _list_left_out(tasks)
-    meta: dict[str, Any] = {"by": by, "coefficients": list(functions)}
-    meta |= {"rbo_p": rbo_p} if "rbo" in functions else {}
-    meta |= {"samples": samples, "seed": seed} if halves else {}
-    return Correlations(
-        by,
-        labels,
-        tuple(functions),
-        singles,
-        {task: part.runs for task, part in tasks.items()},
-        not halves,
-        tuple(notes),
-        meta={"version": __version__, "options": meta},
-    )
-
-
-def _check_sets(sets: Mapping[str, Sequence[str]], tasks: Mapping[str, Results]) -> list[str]:
-    """Refuse unknown topics and empty sets; return notes on topics in several sets."""
-    known = {topic for part in tasks.values() for topic in part.topics}
-    for name, topics in sets.items():
-        strange = [topic for topic in topics if topic not in known]
-        if strange:
-            raise UsageError(
-                f"topics of the set {name!r} that the results do not hold, {len(strange)}: "
-                f"{some(strange)}"
-            )
-        if not topics:
-            raise UsageError(f"the set {name!r} holds no topic")
-    common = [
-        f"{a} and {b}" for a, b in combinations(sets, 2) if not set(sets[a]).isdisjoint(sets[b])
-    ]
-    return [f"sets with topics in common: {some(common)}"] if common else []
-
-
-def _correlate_pairs(
-    pairs: Iterable[_RankingPair],
-    functions: Mapping[str, Coefficient],
-    labels: tuple[str, ...],
-    *,
-    halves: bool,
-) -> pl.DataFrame:
-    """Return a row for every correlation."""
-    rows = []
-    place = {label: i for i, label in enumerate(labels)}
-    for task, variant, row, column, first, second in pairs:
-        # Tasks may list the same two in another order.
-        if place[row] > place[column]:
-            row, column, first, second = column, row, second, first  # noqa: PLW2901
-        undefined = bool(np.isnan(first).any() or np.isnan(second).any())
-        for name, function in functions.items():
-            there = np.nan if undefined else function(first, second)
-            back = function(second, first) if name in DIRECTED and not undefined else np.nan
-            if name in DIRECTED and halves:  # neither half is the reference
-                there = (there + back) / 2
-            rows.append((task, variant, row, column, name, there))
-            if name in DIRECTED and not halves:
-                rows.append((task, variant, column, row, name, back))
-    names = ("task", "variant", "row", "column", "coefficient")
-    schema = {**dict.fromkeys(names, pl.String), "value": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-# -- results and rankings --------------------------------------------------------------------
+# -- results of tasks --------------------------------------------------------------------------
 
 
 def results_of_tasks(results: Given, warnings: list[str] | None = None) -> dict[str, Results]:
@@ -267,6 +75,115 @@ def results_of_tasks(results: Given, warnings: list[str] | None = None) -> dict[
     return found
 
 
+def only_measures(
+    tasks: Mapping[str, Results], measures: Sequence[str | Measure]
+) -> dict[str, Results]:
+    """Keep these measures of each task; by default all but points of curves."""
+    if not measures:
+        return {task: without_curves(part) for task, part in tasks.items()}
+    known = list(dict.fromkeys(label for part in tasks.values() for label in part.measures))
+    wanted = select_labels(known, measures)
+    kept = {task: [m for m in wanted if m in part.measures] for task, part in tasks.items()}
+    return {task: tasks[task].only(labels) for task, labels in kept.items() if labels}
+
+
+def drop_unsampled(
+    tasks: Mapping[str, Results], least: int, notes: list[str]
+) -> dict[str, Results]:
+    """Drop measures with values on fewer than `least` topics, and add them to `notes`.
+
+    A measure that averages the means of others has no values by topic.
+    """
+    found: dict[str, Results] = {}
+    dropped: dict[str, list[str]] = {}
+    means = "a mean of other measures"
+    for task, part in tasks.items():
+        kept = []
+        for label in part.measures:
+            scores = ScoreMatrix.from_results(part, label)
+            reason = f"with {counted(len(scores.topics), 'topic')} that all runs share"
+            reason = means if scores.averages_others else reason
+            if scores.averages_others or len(scores.topics) < least:
+                dropped.setdefault(reason, []).append(label)
+            else:
+                kept.append(label)
+        if kept:
+            found[task] = part.only(kept)
+    said = [
+        f"not judged by topics: {some(list(dict.fromkeys(dropped[reason])))}, {reason}"
+        for reason in sorted(dropped, key=lambda reason: reason == means)
+    ]
+    if not found and tasks:
+        needed = "a topic" if least == 1 else f"{least} topics"
+        raise UsageError(f"{'; '.join(said)}; expected a measure with values on {needed}")
+    notes += said
+    return found
+
+
+def drop_unranked(tasks: Mapping[str, Results], notes: list[str]) -> dict[str, Results]:
+    """Keep tasks with at least two runs, and measures that all their runs have scores by."""
+    alone = [
+        f"{task or 'runs without a task'}: only the run {part.runs[0]}, nothing to rank"
+        for task, part in tasks.items()
+        if len(part.runs) < 2
+    ]
+    if len(alone) == len(tasks):
+        raise UsageError(
+            f"a ranking needs at least two runs of a task; found "
+            f"{'; '.join(alone) if alone else 'no run'}"
+        )
+    notes += alone
+    found: dict[str, Results] = {}
+    for task, part in tasks.items():
+        runs = len(part.runs)
+        if runs < 2:
+            continue
+        missing = dict(zip(part.measures, np.isnan(part.overall).sum(axis=0).tolist(), strict=True))
+        absent = [f"{m} ({n} of {runs} runs)" for m, n in missing.items() if 0 < n < runs]
+        if absent:
+            prefix = f"{task}: " if task else ""
+            notes.append(f"{prefix}not used, runs without a score by it: {some(absent)}")
+            part = part.only([m for m, n in missing.items() if not 0 < n < runs])  # noqa: PLW2901
+        found[task] = part
+    return found
+
+
+def list_left_out(tasks: Mapping[str, Results]) -> list[str]:
+    """List the topics on which some run has no score, and the number of measures affected."""
+    found: dict[tuple[str, tuple[str, ...]], int] = {}
+    for task, part in tasks.items():
+        for label in part.measures:
+            topics = ScoreMatrix.from_results(part, label).left_out
+            if topics:
+                found[task, topics] = found.get((task, topics), 0) + 1
+    return [
+        f"{task + ': ' if task else ''}topics left out by {number} of {len(tasks[task].measures)} "
+        f"measures, {len(topics)}: {some(topics)}"
+        for (task, topics), number in found.items()
+    ]
+
+
+def check_sets(sets: Mapping[str, Sequence[str]], tasks: Mapping[str, Results]) -> list[str]:
+    """Refuse unknown topics and empty sets; return notes on topics in several sets."""
+    known = {topic for part in tasks.values() for topic in part.topics}
+    for name, topics in sets.items():
+        strange = [topic for topic in topics if topic not in known]
+        if strange:
+            raise UsageError(
+                f"topics of the set {name!r} that the results do not hold, {len(strange)}: "
+                f"{some(strange)}"
+            )
+        if not topics:
+            raise UsageError(f"the set {name!r} holds no topic")
+    common = [
+        f"{a} and {b}" for a, b in combinations(sets, 2) if not set(sets[a]).isdisjoint(sets[b])
+    ]
+    return [f"sets with topics in common: {some(common)}"] if common else []
+
+
+# -- rankings ---------------------------------------------------------------------------------
+
+
 class _Variant(NamedTuple):
     """One of several measures of a family that differ only in their quantisation."""
 
@@ -274,7 +191,7 @@ class _Variant(NamedTuple):
     label: str
 
 
-class _RankingPair(NamedTuple):
+class RankingPair(NamedTuple):
     """Two rankings of the runs of a task."""
 
     task: str
@@ -330,7 +247,7 @@ class Rankings:
             for label in results.measures
         }
 
-    def pair_measures(self) -> Iterator[_RankingPair]:
+    def pair_measures(self) -> Iterator[RankingPair]:
         """Yield every two measures of a task, at each quantisation they share.
 
         A measure with one quantisation is paired with all of another, if it shares none.
@@ -342,7 +259,7 @@ class Rankings:
             every = list(product(one, two))
             shared = [(a, b) for a, b in every if a.quant == b.quant]
             for a, b in shared if shared or min(len(one), len(two)) > 1 else every:
-                yield _RankingPair(
+                yield RankingPair(
                     task,
                     a.quant if len(one) > 1 else b.quant,
                     self.name[task, first],
@@ -351,14 +268,14 @@ class Rankings:
                     self.scores[task, b.label],
                 )
 
-    def pair_quantisations(self) -> Iterator[_RankingPair]:
+    def pair_quantisations(self) -> Iterator[RankingPair]:
         """Yield every two quantisations of each measure of a task."""
         for key, listed in self.variants.items():
             for a, b in combinations(listed, 2):
                 rankings = (self.scores[key[0], variant.label] for variant in (a, b))
-                yield _RankingPair(key[0], self.name[key], a.quant, b.quant, *rankings)
+                yield RankingPair(key[0], self.name[key], a.quant, b.quant, *rankings)
 
-    def pair_sets(self, sets: Mapping[str, Sequence[str]]) -> Iterator[_RankingPair]:
+    def pair_sets(self, sets: Mapping[str, Sequence[str]]) -> Iterator[RankingPair]:
         """Yield every two sets of topics, by each measure of a task."""
         for task, results in self.tasks.items():
             for label in results.measures:
@@ -368,11 +285,11 @@ class Rankings:
                     if (own := np.isin(scores.topics, topics)).any():
                         means[name] = scores.orient(scores.values[:, own].mean(axis=1))
                 for first, second in combinations(sets, 2):
-                    yield _RankingPair(task, label, first, second, means[first], means[second])
+                    yield RankingPair(task, label, first, second, means[first], means[second])
 
     def pair_halves(
         self, samples: int, seed: int, progress: Progress | None
-    ) -> Iterator[_RankingPair]:
+    ) -> Iterator[RankingPair]:
         """Yield random halves of the topics, by each measure of a task."""
         for task, results in self.tasks.items():
             for label in results.measures:
@@ -381,7 +298,7 @@ class Rankings:
                 sign = 1 if scores.higher_is_better else -1
                 halves = sample_means(scores, n // 2, samples, seed, rest=n - n // 2)
                 for i, (first, second) in enumerate(zip(*halves, strict=True), 1):
-                    yield _RankingPair(task, str(i), label, label, sign * first, sign * second)
+                    yield RankingPair(task, str(i), label, label, sign * first, sign * second)
                 if progress is not None:
                     progress()
 
@@ -406,103 +323,3 @@ def sample_means(
         sums = weights @ scores.values.T
         means.append(round_noise(sums / drawn.shape[1], greatest))
     return means[0], means[1]
-
-
-def measure_names(results: Given) -> tuple[str, ...]:
-    """Return the names of measures to compare; measures that differ only in quant are one.
-
-    >>> rows = [(run, "1", f"MAep(quant={q})", 0.5) for run in "ab" for q in ("gen5", "strict5")]
-    >>> measure_names(Results.from_tidy(rows, {}))
-    ('MAep',)
-    """
-    return tuple(dict.fromkeys(Rankings(results_of_tasks(results)).name.values()))
-
-
-def only_measures(
-    tasks: Mapping[str, Results], measures: Sequence[str | Measure]
-) -> dict[str, Results]:
-    """Keep these measures of each task; by default all but points of curves."""
-    if not measures:
-        return {task: without_curves(part) for task, part in tasks.items()}
-    known = list(dict.fromkeys(label for part in tasks.values() for label in part.measures))
-    wanted = select_labels(known, measures)
-    kept = {task: [m for m in wanted if m in part.measures] for task, part in tasks.items()}
-    return {task: tasks[task].only(labels) for task, labels in kept.items() if labels}
-
-
-def drop_unsampled(
-    tasks: Mapping[str, Results], least: int, notes: list[str]
-) -> dict[str, Results]:
-    """Drop measures with values on fewer than `least` topics, and add them to `notes`.
-
-    A measure that averages the means of others has no values by topic.
-    """
-    found: dict[str, Results] = {}
-    few: dict[str, dict[str, None]] = {}  # labels in order, each once
-    means: dict[str, None] = {}
-    for task, part in tasks.items():
-        kept = []
-        for label in part.measures:
-            scores = ScoreMatrix.from_results(part, label)
-            if scores.averages_others:
-                means[label] = None
-            elif (n := len(scores.topics)) < least:
-                few.setdefault(f"{n} {'topic' if n == 1 else 'topics'}", {})[label] = None
-            else:
-                kept.append(label)
-        if kept:
-            found[task] = part.only(kept)
-    said = [
-        f"not judged by topics: {some(list(labels))}, with {number} that all runs share"
-        for number, labels in few.items()
-    ]
-    if means:
-        said.append(f"not judged by topics: {some(list(means))}, a mean of other measures")
-    if not found and tasks:
-        needed = "a topic" if least == 1 else f"{least} topics"
-        raise UsageError(f"{'; '.join(said)}; expected a measure with values on {needed}")
-    notes += said
-    return found
-
-
-def _drop_unranked(tasks: Mapping[str, Results], notes: list[str]) -> dict[str, Results]:
-    """Keep tasks with at least two runs, and measures that all their runs have scores by."""
-    alone = [
-        f"{task or 'runs without a task'}: only the run {part.runs[0]}, nothing to rank"
-        for task, part in tasks.items()
-        if len(part.runs) < 2
-    ]
-    if len(alone) == len(tasks):
-        raise UsageError(
-            f"a ranking needs at least two runs of a task; found "
-            f"{'; '.join(alone) if alone else 'no run'}"
-        )
-    notes += alone
-    found: dict[str, Results] = {}
-    for task, part in tasks.items():
-        runs = len(part.runs)
-        if runs < 2:
-            continue
-        missing = dict(zip(part.measures, np.isnan(part.overall).sum(axis=0).tolist(), strict=True))
-        absent = [f"{m} ({n} of {runs} runs)" for m, n in missing.items() if 0 < n < runs]
-        if absent:
-            prefix = f"{task}: " if task else ""
-            notes.append(f"{prefix}not used, runs without a score by it: {some(absent)}")
-            part = part.only([m for m, n in missing.items() if not 0 < n < runs])  # noqa: PLW2901
-        found[task] = part
-    return found
-
-
-def _list_left_out(tasks: Mapping[str, Results]) -> list[str]:
-    """List the topics on which some run has no score, and the number of measures affected."""
-    found: dict[tuple[str, tuple[str, ...]], int] = {}
-    for task, part in tasks.items():
-        for label in part.measures:
-            topics = ScoreMatrix.from_results(part, label).left_out
-            if topics:
-                found[task, topics] = found.get((task, topics), 0) + 1
-    return [
-        f"{task + ': ' if task else ''}topics left out by {number} of {len(tasks[task].measures)} "
-        f"measures, {len(topics)}: {some(topics)}"
-        for (task, topics), number in found.items()
-    ]

@@ -14,11 +14,9 @@ from foveal.model import Results
 
 __all__ = [
     "ScoreMatrix",
-    "averages_others",
     "check_assessors",
     "compute_ranking_scores",
     "free_name",
-    "higher_is_better",
     "parse_label",
     "round_noise",
     "select_labels",
@@ -94,6 +92,11 @@ class ScoreMatrix:
         )
 
     @property
+    def sign(self) -> int:
+        """1 if higher is better, else -1."""
+        return 1 if self.higher_is_better else -1
+
+    @property
     def means(self) -> Floats:
         """The mean of each run over the shared topics."""
         return np.asarray(self.values.mean(axis=1), dtype=np.float64)
@@ -101,7 +104,7 @@ class ScoreMatrix:
     def orient(self, means: Floats) -> Floats:
         """Return means to rank by: greater is better, and rounding errors make no difference."""
         greatest = float(np.abs(self.values).max(initial=0.0))
-        return round_noise(means if self.higher_is_better else -means, greatest)
+        return round_noise(self.sign * means, greatest)
 
 
 def round_noise(values: Floats, greatest: Floats | float) -> Floats:
@@ -126,26 +129,6 @@ def parse_label(label: str) -> Measure | None:
         return parse_measure(label)
     except UsageError:
         return None
-
-
-def higher_is_better(label: str) -> bool:
-    """Return True unless lower is better; counts and a user's own columns are True, too.
-
-    >>> higher_is_better("AiP"), higher_is_better("T2Ieffort@3"), higher_is_better("my own")
-    (True, False, True)
-    """
-    measure = parse_label(label)
-    return measure is None or measure.higher_is_better is not False
-
-
-def averages_others(label: str) -> bool:
-    """Return True for a mean of other measures' means, which is not a mean of values by topic.
-
-    >>> averages_others("inex_eval(quant=mean7)"), averages_others("inex_eval(quant=strict)")
-    (True, False)
-    """
-    measure = parse_label(label)
-    return measure is not None and bool(measure.averages)
 
 
 def compute_ranking_scores(results: Results, label: str) -> Floats:

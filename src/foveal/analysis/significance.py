@@ -7,10 +7,7 @@ the topics, and all pairs use the same ones.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,15 +19,17 @@ __all__ = [
     "CORRECTIONS",
     "INTERVALS",
     "TESTS",
-    "TestSettings",
     "bootstrap_interval",
     "bootstrap_test",
     "correct",
+    "detectable_effect",
     "effect_sizes",
+    "equivalence_test",
     "letters",
     "paired_differences",
     "power_of",
     "randomisation_test",
+    "rank_intervals",
     "sign_test",
     "t_interval",
     "t_test",
@@ -91,7 +90,7 @@ def t_test(differences: Floats, *, tails: int = 2) -> Floats:
     statistic = np.abs(effect_sizes(differences) * float(np.sqrt(topics)))
     p = tails * stdtr(topics - 1, -statistic)
     p = np.asarray(p, dtype=np.float64)
-    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
+    return _without_equal_means(p, differences, tails)
 
 
 def wilcoxon_test(differences: Floats, *, tails: int = 2) -> Floats:
@@ -127,7 +126,7 @@ def wilcoxon_test(differences: Floats, *, tails: int = 2) -> Floats:
             ups[i], downs[i] = ndtr(-z), ndtr(z)
     p = ups if tails == 1 else 2 * np.minimum(ups, downs)
     p = np.minimum(p, 1.0)
-    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
+    return _without_equal_means(p, differences, tails)
 
 
 def _rank_sums(ranks: Floats) -> Floats:
@@ -155,7 +154,7 @@ def sign_test(differences: Floats, *, tails: int = 2) -> Floats:
     fewer = lost if tails == 1 else np.minimum(won, lost)
     p = np.minimum(tails * bdtr(fewer.astype(np.float64), won + lost, 0.5), 1.0)
     p = np.asarray(p, dtype=np.float64)
-    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
+    return _without_equal_means(p, differences, tails)
 
 
 def randomisation_test(
@@ -189,7 +188,7 @@ def randomisation_test(
         drawn += len(signs)
     # All flips include the observed one; random ones do not.
     p = extreme / drawn if exact else (extreme + 1) / (drawn + 1)
-    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
+    return _without_equal_means(p, differences, tails)
 
 
 def bootstrap_test(
@@ -219,7 +218,33 @@ def bootstrap_test(
         np.divide(means, error, out=found, where=spread > noise)
         extreme += np.count_nonzero((np.abs(found) if tails == 2 else found) >= least, axis=0)
     p = (extreme + 1) / (resamples + 1)
-    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
+    return _without_equal_means(p, differences, tails)
+
+
+def equivalence_test(differences: Floats, margin: float) -> Floats:
+    """Two one-sided t-tests (TOST): p of a mean difference within `margin` of 0.
+
+    The null hypothesis is a mean of `margin` or more in either direction; p is the greater of the
+    two one-sided p values. Without variance p is 0 for a mean within the margin, else 1.
+
+    References
+    ----------
+    Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15(6), 1987.
+
+    Examples
+    --------
+    >>> equivalence_test(np.array([[0.01, -0.02, 0.03, 0.0], [0.1, 0.1, 0.1, 0.1]]), 0.1).round(4)
+    array([0.0014, 1.    ])
+    """
+    from scipy.special import stdtr
+
+    topics = differences.shape[1]
+    beyond = np.abs(_means(differences)) - margin
+    error = differences.std(axis=1, ddof=1) / np.sqrt(topics)
+    # A constant difference of exactly the margin may be stored as slightly less.
+    statistic = np.where(beyond < -_NOISE * margin, -np.inf, np.inf)
+    np.divide(beyond, error, out=statistic, where=(np.ptp(differences, axis=1) > 0) & (error > 0))
+    return np.asarray(stdtr(topics - 1, statistic), dtype=np.float64)
 
 
 TESTS: dict[str, Callable[..., Floats]] = {
@@ -236,6 +261,11 @@ def _means(differences: Floats) -> Floats:
     """Return the means, exactly 0 where only rounding errors are left."""
     sums, noise = differences.sum(axis=1), np.abs(differences).sum(axis=1) * _NOISE
     return np.where(np.abs(sums) <= noise, 0.0, sums / differences.shape[1])
+
+
+def _without_equal_means(p: Floats, differences: Floats, tails: int) -> Floats:
+    """Return p values; with one tail, that of equal means is 1."""
+    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
 
 
 def _oriented(differences: Floats) -> Floats:
@@ -292,6 +322,33 @@ def bootstrap_interval(
         means = np.hstack([block @ weights.T for weights in draws]) / topics
         low[part], high[part] = np.quantile(means, [tail, 1 - tail], axis=1)
     return low, high
+
+
+def rank_intervals(
+    values: Floats, *, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
+) -> tuple[Floats, Ints, Ints]:
+    """Return for each run the probability of being best, and the interval of its rank.
+
+    Topics are resampled, the same for all runs, and runs ranked by their mean: the greatest is
+    best. Runs tied for the first place share it. In the interval, tied runs take the first of
+    their ranks at the lower end and the last at the upper end.
+
+    >>> best, low, high = rank_intervals(np.array([[0.9, 0.8, 0.2], [0.1, 0.3, 0.4]]), seed=1)
+    >>> best.round(2).tolist(), low.tolist(), high.tolist()
+    ([0.97, 0.03], [1, 1], [2, 2])
+    """
+    topics, greatest = values.shape[1], float(np.abs(values).max(initial=0.0))
+    draws = _draws(topics, resamples, seed, "interval", len(values))
+    means = round_noise(np.hstack([values @ weights.T for weights in draws]) / topics, greatest)
+    best = np.zeros(len(values))
+    low, high = np.ones(len(values), np.int64), np.ones(len(values), np.int64)
+    tail = (1 - confidence) / 2
+    for i, own in enumerate(means):
+        above, tied = (means > own).sum(axis=0), (means == own).sum(axis=0)
+        best[i] = np.where(above == 0, 1 / tied, 0.0).mean()
+        low[i] = np.quantile(above + 1, tail, method="inverted_cdf")
+        high[i] = np.quantile(above + tied, 1 - tail, method="inverted_cdf")
+    return best, low, high
 
 
 def t_interval(differences: Floats, *, confidence: float = 0.95) -> tuple[Floats, Floats]:
@@ -380,6 +437,20 @@ def topics_needed(
     return needed
 
 
+def detectable_effect(
+    topics: int, *, power: float = 0.8, alpha: float = 0.05, tails: int = 2
+) -> float:
+    """Return the smallest effect size that a t-test with so many topics finds with this power.
+
+    >>> round(detectable_effect(34), 3)
+    0.495
+    """
+    from scipy.special import nctdtrinc, stdtrit
+
+    critical = stdtrit(topics - 1, 1 - alpha / tails)
+    return float(nctdtrinc(topics - 1, 1 - power, critical) / np.sqrt(topics))
+
+
 # -- many pairs ----------------------------------------------------------------------------------
 
 
@@ -443,89 +514,3 @@ def letters(different: Bools) -> tuple[str, ...]:
         for run in members.tolist():
             names[run] += chr(ord("a") + place) + (str(again) if again else "")
     return tuple(names)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TestSettings:
-    """Settings of a comparison; the defaults are two-sided t-tests with Holm's correction.
-
-    Parameters
-    ----------
-    tests : tuple of str
-        Names in `TESTS`; letters, marks and the matrix use the first.
-    correction : str
-        Name in `CORRECTIONS`, applied over all pairs of one measure.
-    tails : int
-        2, or 1 to test the better mean against the worse.
-    alpha : float
-        A pair differs significantly if its corrected p is below this.
-    confidence : float
-        Confidence level of the intervals.
-    interval : str
-        ``bootstrap`` (percentiles) or ``t``.
-    resamples, seed : int
-        Used by the randomisation and bootstrap tests and the bootstrap intervals.
-    exact : bool
-        Let the randomisation test enumerate all flips instead of drawing random ones.
-    power : float
-        Statistical power assumed when estimating the number of topics needed.
-    """
-
-    __test__ = False  # pytest must not collect it
-
-    tests: tuple[str, ...] = ("t",)
-    correction: str = "holm"
-    tails: int = 2
-    alpha: float = 0.05
-    confidence: float = 0.95
-    interval: str = "bootstrap"
-    resamples: int = 10_000
-    seed: int = 0
-    exact: bool = False
-    power: float = 0.8
-
-    def __post_init__(self) -> None:
-        choices = [("test", test, (*TESTS,)) for test in self.tests]
-        choices.append(("correction", self.correction, CORRECTIONS))
-        choices.append(("interval", self.interval, INTERVALS))
-        for what, choice, known in choices:
-            if not isinstance(choice, str) or choice not in known:
-                raise UsageError(f"unknown {what} {choice!r}; expected {' or '.join(known)}")
-        for name in ("tails", "resamples", "seed"):
-            try:
-                operator.index(getattr(self, name))
-            except TypeError:
-                raise UsageError(
-                    f"{name} {getattr(self, name)!r} is not possible; expected a whole number"
-                ) from None
-        if not self.tests:
-            raise UsageError(f"no test given; expected some of {', '.join(TESTS)}")
-        if self.tails not in (1, 2):
-            raise UsageError(f"{self.tails} tails are not possible; expected 1 or 2")
-        for name in ("alpha", "confidence", "power"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not 0 < value < 1:
-                raise UsageError(f"{name} {value} is not possible; expected between 0 and 1")
-        if self.power <= self.alpha:
-            raise UsageError(f"power {self.power} is not possible; expected more than alpha")
-        if self.resamples < 1:
-            raise UsageError(f"{self.resamples} resamples are not possible; expected at least 1")
-        if self.seed < 0:
-            raise UsageError(f"seed {self.seed} is not possible; expected a number from 0")
-
-    def p_values(self, test: str, differences: Floats) -> Floats:
-        """Return the p values of one test, without correction."""
-        options: dict[str, Any] = {"tails": self.tails}
-        if test in ("randomisation", "bootstrap"):
-            options |= {"resamples": self.resamples, "seed": self.seed}
-        if test == "randomisation":
-            options["exact"] = self.exact
-        return TESTS[test](differences, **options)
-
-    def limits(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return the confidence interval of the mean of each row."""
-        if self.interval == "t":
-            return t_interval(values, confidence=self.confidence)
-        return bootstrap_interval(
-            values, confidence=self.confidence, resamples=self.resamples, seed=self.seed
-        )

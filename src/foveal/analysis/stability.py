@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.analysis.rankings import (
     SAMPLES,
     SEED,
     Given,
+    Progress,
     drop_unsampled,
     results_of_tasks,
     sample_means,
@@ -40,18 +40,16 @@ _SAFE = 0.05
 _CHUNK = 4_000_000
 """Differences in memory at once."""
 
-Floats = npt.NDArray[np.float64]
-Progress = Callable[[], None]
 
-
-@dataclass(frozen=True)
-class Swaps:
+class Swaps(NamedTuple):
     """Swaps among pairs of runs between pairs of topic sets of one size.
 
     Parameters
     ----------
     size : int
         Topics in each of the two disjoint sets.
+    rate : float
+        Share of swaps among the comparisons.
     comparisons, swaps, ties : int
         Numbers of pairs of runs over all samples: all, in opposite order on the two sets, and tied
         on a set, which is not a swap.
@@ -61,27 +59,20 @@ class Swaps:
     """
 
     size: int
+    rate: float
     comparisons: int
     swaps: int
     ties: int
     safe_difference: float
 
-    @property
-    def rate(self) -> float:
-        return self.swaps / self.comparisons
 
+class Power(NamedTuple):
+    """Pairs of runs whose difference a paired t-test finds significant, and their share."""
 
-@dataclass(frozen=True)
-class Power:
-    """Pairs of runs whose difference a paired t-test finds significant."""
-
-    pairs: int
+    share: float
     significant: int
+    pairs: int
     topics: int
-
-    @property
-    def share(self) -> float:
-        return self.significant / self.pairs
 
 
 def swap_rate(scores: ScoreMatrix, size: int, *, samples: int = SAMPLES, seed: int = SEED) -> Swaps:
@@ -129,7 +120,8 @@ def swap_rate(scores: ScoreMatrix, size: int, *, samples: int = SAMPLES, seed: i
     unsafe = np.flatnonzero(swapped > _SAFE * seen)
     safe = int(unsafe[-1]) + 1 if len(unsafe) else 0
     difference = round(safe * _BIN, 2) if seen[safe:].any() else float("nan")
-    return Swaps(size, int(seen.sum()), int(swapped.sum()), ties, difference)
+    number, swaps = int(seen.sum()), int(swapped.sum())
+    return Swaps(size, swaps / number, number, swaps, ties, difference)
 
 
 def swap_rates(
@@ -181,7 +173,8 @@ def discriminative_power(scores: ScoreMatrix, *, alpha: float = 0.05, tails: int
         others = np.arange(i + 1, runs)
         differences = paired_differences(scores.values, np.full_like(others, i), others)
         significant += int(np.count_nonzero(t_test(differences, tails=tails) < alpha))
-    return Power(runs * (runs - 1) // 2, significant, topics)
+    pairs = runs * (runs - 1) // 2
+    return Power(significant / pairs, significant, pairs, topics)
 
 
 # -- over all measures and tasks ---------------------------------------------------------------
@@ -220,24 +213,12 @@ def swaps_of(
     rows = []
     sizes = [sizes] if isinstance(sizes, int) else sizes
     for task, scores in _list_matrices(results, warnings):
-        for found in swap_rates(scores, sizes, samples=samples, seed=seed):
-            counts = (found.comparisons, found.swaps, found.ties)
-            rows.append(
-                (task, scores.measure, found.size, found.rate, *counts, found.safe_difference)
-            )
+        found = swap_rates(scores, sizes, samples=samples, seed=seed)
+        rows += [(task, scores.measure, *own) for own in found]
         if progress is not None:
             progress()
-    schema = {
-        "task": pl.String,
-        "measure": pl.String,
-        "size": pl.Int64,
-        "swap_rate": pl.Float64,
-        "comparisons": pl.Int64,
-        "swaps": pl.Int64,
-        "ties": pl.Int64,
-        "safe_difference": pl.Float64,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    columns = ("size", "swap_rate", "comparisons", "swaps", "ties", "safe_difference")
+    return _tabulate(rows, columns)
 
 
 def power_of(
@@ -252,18 +233,16 @@ def power_of(
     Measures without values on two topics and means of other measures are left out, with a note in
     `warnings`.
     """
-    rows = []
-    for task, scores in _list_matrices(results, warnings):
-        found = discriminative_power(scores, alpha=alpha, tails=tails)
-        rows.append(
-            (task, scores.measure, found.share, found.significant, found.pairs, found.topics)
-        )
-    schema = {
-        "task": pl.String,
-        "measure": pl.String,
-        "discriminative_power": pl.Float64,
-        "significant": pl.Int64,
-        "pairs": pl.Int64,
-        "topics": pl.Int64,
-    }
+    rows = [
+        (task, scores.measure, *discriminative_power(scores, alpha=alpha, tails=tails))
+        for task, scores in _list_matrices(results, warnings)
+    ]
+    return _tabulate(rows, ("discriminative_power", "significant", "pairs", "topics"))
+
+
+def _tabulate(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> pl.DataFrame:
+    """Return a frame of task, measure and these columns; shares and differences are floats."""
+    floats = ("swap_rate", "safe_difference", "discriminative_power")
+    types = {name: pl.Float64 if name in floats else pl.Int64 for name in columns}
+    schema = {"task": pl.String, "measure": pl.String, **types}
     return pl.DataFrame(rows, schema=schema, orient="row")

@@ -6,15 +6,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from foveal.analysis.score_matrix import check_assessors
+from foveal.analysis.score_matrix import check_assessors, select_labels
 from foveal.errors import UsageError, some
-from foveal.evaluation import PRESETS, find_preset
+from foveal.evaluation import PRESETS, evaluate, find_preset
+from foveal.evaluation.evaluation import RunLike
 from foveal.evaluation.presets import normalise_task
-from foveal.measures import parse_measures
+from foveal.formats import read_run
+from foveal.measures import Measure, parse_measures
 from foveal.model import Results, Run
 from foveal.model.results import list_differences
 
-__all__ = ["list_unscored", "results_by_task", "scored_by_task", "without_curves"]
+__all__ = [
+    "by_task",
+    "list_unscored",
+    "results_by_task",
+    "score_by_task",
+    "take_or_score",
+    "without_curves",
+]
 
 Declared = tuple[str, str | None]
 """The name of a run and the task it declares."""
@@ -37,7 +46,7 @@ def list_unscored(
         return []
     strange = [item for item in listed if not isinstance(item, (Run, str, Path))]
     if strange:
-        raise UsageError(f"{strange[0]!r} is no run; expected results, or runs and judgements")
+        raise UsageError(f"{strange[0]!r} is not a run; expected results, or runs and judgements")
     if judgements is None:
         raise UsageError(
             "runs need judgements to be scored against, and there are none; saved results are read "
@@ -45,6 +54,62 @@ def list_unscored(
         )
     check_assessors(options)
     return listed
+
+
+def take_or_score(
+    given: Any,
+    judgements: Any,
+    measures: str | Measure | Sequence[str | Measure],
+    options: Mapping[str, Any],
+) -> Results:
+    """Return the scores of runs, or results as they are, restricted to `measures` if any.
+
+    Points of the curves of official tasks are dropped unless they are among `measures`.
+    """
+    asked = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    if runs := list_unscored(given, judgements, options):
+        own = [measure.label for item in asked for measure in parse_measures(str(item))]
+        return without_curves(evaluate(runs, judgements, asked, **options), own)
+    if not isinstance(given, Results):
+        raise UsageError(f"{given!r} is not a run; expected results, or runs and judgements")
+    check_assessors(given)
+    labels = select_labels(given.measures, asked)
+    return given.only(labels) if labels else without_curves(given)
+
+
+def by_task(runs: Sequence[Run], tasks: Sequence[str], warnings: list[str]) -> dict[str, list[Run]]:
+    """Return the runs of each preset or declared task; warn about runs left out or ranked alone.
+
+    A run belongs to every one of `tasks` that it declares. If there is one task, runs that declare
+    none belong to it, too.
+
+    >>> runs = [Run.from_results({"1": [("D1", 0, 9)]}, name=name) for name in ("a", "b")]
+    >>> {task: [run.name for run in group] for task, group in by_task(runs, [], []).items()}
+    {'': ['a', 'b']}
+    """
+    presets = {find_preset(task).name: find_preset(task) for task in tasks}
+    if not presets:
+        places = _by_declared([(run.name, run.task) for run in runs], warnings)
+        return {task: [runs[place] for place in own] for task, own in places.items()}
+    groups: dict[str, list[Run]] = {name: [] for name in presets}
+    others: dict[str, list[str]] = {}
+    for run in runs:
+        fitting = [
+            name
+            for name, preset in presets.items()
+            if (preset.is_for(run.task) if run.task else len(presets) == 1)
+        ]
+        for name in fitting:
+            groups[name].append(run)
+        if not fitting:
+            others.setdefault(run.task or "", []).append(run.name)
+    for task, names in others.items():
+        declared = f"the task {task}, which is none of --task" if task else "no task"
+        warnings.append(f"runs left out that declare {declared}, {len(names)}: {some(names)}")
+    warnings += [f"{name}: no run declares this task" for name in groups if not groups[name]]
+    if not any(groups.values()):
+        raise UsageError(f"no run declares a task of --task; expected {' or '.join(presets)}")
+    return {name: members for name, members in groups.items() if members}
 
 
 def _by_declared(runs: Sequence[Declared], warnings: list[str]) -> dict[str, list[int]]:
@@ -69,7 +134,7 @@ def _by_declared(runs: Sequence[Declared], warnings: list[str]) -> dict[str, lis
 def results_by_task(
     parts: Sequence[Results], warnings: list[str], names: Sequence[str] = ()
 ) -> dict[str, Results]:
-    """Group results by the official task they were scored for, or that their runs declare.
+    """Group results by the official task they were scored for, or as `by_task` groups their runs.
 
     Warnings name the parts by `names`, such as their files.
 
@@ -104,46 +169,26 @@ def results_by_task(
     return found
 
 
-def scored_by_task(
-    runs: Sequence[Run],
+def score_by_task(
+    runs: Sequence[RunLike],
+    judgements: Any,
+    measures: Sequence[str | Measure],
     tasks: Sequence[str],
-    own: Sequence[str],
-    score: Callable[[list[Run], str | None], Results],
+    score: Callable[..., Results],
     warnings: list[str],
 ) -> dict[str, Results]:
-    """Score the runs of each preset or declared task, and warn about runs left out.
+    """Score the runs of each task, without points of curves that are not among `measures`.
 
-    ``score(runs, preset)`` is called once for each task. A run belongs to every one of `tasks` that
-    it declares. If there is one task, runs that declare none belong to it, too. Points of curves
-    are dropped unless they are among `own`.
+    ``score(runs, judgements, measures, task=preset)`` is called once for each task.
     """
-    presets = {preset.name: preset for preset in map(find_preset, tasks)}
-    groups: dict[str, list[Run]] = {name: [] for name in presets}
-    if not presets:
-        places = _by_declared([(run.name, run.task) for run in runs], warnings)
-        groups = {task: [runs[place] for place in members] for task, members in places.items()}
-    else:
-        others: dict[str, list[str]] = {}
-        for run in runs:
-            fitting = [
-                name
-                for name, preset in presets.items()
-                if (preset.is_for(run.task) if run.task else len(presets) == 1)
-            ]
-            for name in fitting:
-                groups[name].append(run)
-            if not fitting:
-                others.setdefault(run.task or "", []).append(run.name)
-        for task, names in others.items():
-            declared = f"the task {task}, which is none of --task" if task else "no task"
-            warnings.append(f"runs left out that declare {declared}, {len(names)}: {some(names)}")
-        warnings += [f"{name}: no run declares this task" for name in groups if not groups[name]]
-        groups = {name: members for name, members in groups.items() if members}
-        if not groups:
-            raise UsageError(f"no run declares a task of --task; expected {' or '.join(presets)}")
+    read = [run if isinstance(run, Run) else read_run(run) for run in runs]
+    own = [measure.label for item in measures for measure in parse_measures(str(item))]
+    groups = by_task(read, tasks, warnings)
+    presets = {find_preset(task).name for task in tasks}
     found: dict[str, Results] = {}
     for task, members in groups.items():
-        results = score(members, task if task in presets else None)
+        preset = task if task in presets else None
+        results = score(members, judgements, list(measures), task=preset)
         said = f"{task}: " if len(groups) > 1 and task else ""
         warnings += [f"{said}{line}" for line in results.meta["warnings"]]
         found[task] = without_curves(results, own)

@@ -1,8 +1,8 @@
 """Gates for continuous integration: is a run good enough, and no worse than before?
 
 A gate checks results or a comparison and gives one sentence for each run and measure: the score
-with its confidence interval. Commands, the helpers for pytest and the summary of a build print
-these sentences.
+with its confidence interval, and if it passed, the loss that it would have detected. Commands, the
+helpers for pytest and the summary of a build print these sentences.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
-from foveal.analysis.comparison import Comparison, Pairs
-from foveal.analysis.score_matrix import averages_others, free_name, higher_is_better, select_labels
-from foveal.analysis.significance import TestSettings
+from foveal.analysis.comparison import Comparison
+from foveal.analysis.pairs import Pairs, TestSettings
+from foveal.analysis.score_matrix import free_name, parse_label, select_labels
+from foveal.analysis.significance import detectable_effect
 from foveal.errors import UsageError, counted, some
 from foveal.measures import parse_measure
 from foveal.model import Results
@@ -23,6 +25,7 @@ from foveal.model.tables import Table, escape_markdown, format_tables
 
 __all__ = ["Check", "at_least", "bounds_of", "not_worse", "summary", "with_baseline"]
 
+Floats = npt.NDArray[np.float64]
 ALL = "all"
 _DIGITS = 4
 _ROUNDING = 1e-12
@@ -31,16 +34,21 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Check:
-    """The verdict of a gate on one run by one measure."""
+    """The verdict of a gate on one run by one measure.
+
+    `detectable` is the smallest loss of the mean that the gate would have detected with the power
+    of the settings; None if it failed, or if the spread over topics is unknown.
+    """
 
     run: str
     measure: str
     passed: bool
     sentence: str
+    detectable: float | None = None
 
 
 def bounds_of(texts: Sequence[str], *, default: float | None = None) -> dict[str, float]:
-    """Measure to number, from texts such as ``AiP=0.30``.
+    """Return the number of each measure, from texts such as ``AiP=0.30``.
 
     With a `default` the number may be left out. Two bounds for one measure are refused.
 
@@ -88,24 +96,34 @@ def at_least(
     checks = []
     for label, bound in _by_label(results.measures, bounds).items():
         k = results.measures.index(label)
-        up = label not in results.lower_is_better and higher_is_better(label)
+        measure = parse_label(label)
+        up = measure is None or measure.higher_is_better is not False
+        up = up and label not in results.lower_is_better
         for i, run in enumerate(results.runs):
-            value = float(results.overall[i, k])
-            passed = value >= bound - _ROUNDING if up else value <= bound + _ROUNDING
+            mean = float(results.overall[i, k])
+            passed = mean >= bound - _ROUNDING if up else mean <= bound + _ROUNDING
             relation = (("below", "at least"), ("above", "at most"))[not up][passed]
-            shown = f"{value:.{_DIGITS}f} is {relation} {bound:g}"
-            if math.isnan(value):
+            shown = f"{mean:.{_DIGITS}f} is {relation} {bound:g}"
+            if math.isnan(mean):
                 shown = f"has no score to hold against {bound:g}"
-            checks.append(
-                Check(
-                    run, label, passed, f"{run}: {label} {shown}{_spread(results, i, k, settings)}"
-                )
-            )
+            values = results.values[i, :, k]
+            values = values[~np.isnan(values) & results.counted[i]]
+            basis, loss = counted(len(values), "topic"), None
+            # Sums, and means of other measures' means, have no interval.
+            own = sum(values) / max(len(values), 1)
+            is_mean = math.isclose(own, mean) and not (measure is not None and measure.averages)
+            if len(values) > 1 and is_mean:
+                low, high = settings.limits(values[None, :])
+                basis = f"{_describe_interval(low[0], high[0], settings)}, {basis}"
+                if passed:
+                    loss = _find_detectable_loss(values, abs(mean - bound), settings)
+            sentence = f"{run}: {label} {shown} ({basis}){_describe_loss(loss, up=up)}"
+            checks.append(Check(run, label, passed, sentence, loss))
     return tuple(checks)
 
 
 def _by_label(held: Sequence[str], bounds: Mapping[str, float]) -> dict[str, float]:
-    """Bounds by the labels that results have, whatever spelling was given."""
+    """Return bounds by the labels of the results, for any spelling of the measures."""
     return {
         label: float(bound)
         for given, bound in bounds.items()
@@ -113,32 +131,58 @@ def _by_label(held: Sequence[str], bounds: Mapping[str, float]) -> dict[str, flo
     }
 
 
-def _spread(results: Results, run: int, measure: int, settings: TestSettings) -> str:
-    """The interval of a mean, where there is a mean of more than one topic."""
-    values = results.values[run, :, measure]
-    known = values[~np.isnan(values) & results.counted[run]]
-    topics = counted(len(known), "topic")
-    mean = known.mean() if len(known) else math.nan
-    overall = results.overall[run, measure]
-    is_mean = not averages_others(results.measures[measure]) and math.isclose(mean, overall)
-    if len(known) < 2 or not is_mean:
-        return f" ({topics})"
-    low, high = settings.limits(known[None, :])
-    return f" ({_interval(low[0], high[0], settings)}, {topics})"
-
-
-def _interval(low: float, high: float, settings: TestSettings) -> str:
+def _describe_interval(low: float, high: float, settings: TestSettings) -> str:
     return f"{100 * settings.confidence:g} % interval {low:.{_DIGITS}f} to {high:.{_DIGITS}f}"
+
+
+def _find_detectable_loss(
+    values: Floats, allowed: float, settings: TestSettings, *, tests: int = 0
+) -> float | None:
+    """Return the smallest true loss that a gate detects with the power of the settings.
+
+    Parameters
+    ----------
+    values : float array
+        Scores or differences by topic.
+    allowed : float
+        Loss of the observed mean up to which the gate passes.
+    settings : TestSettings
+    tests : int
+        Number of t-tests that are corrected together; 0 if the gate does not test.
+
+    Returns
+    -------
+    float or None
+        None if all values are equal: they say nothing about the spread over topics.
+    """
+    from scipy.special import stdtrit
+
+    topics, deviation = len(values), float(values.std(ddof=1))
+    if np.ptp(values) <= _ROUNDING:
+        return None
+    loss = allowed + float(stdtrit(topics - 1, settings.power)) * deviation / math.sqrt(topics)
+    if tests:
+        # The first step of every correction compares the smallest p with alpha / tests.
+        alpha = settings.alpha / (1 if settings.correction == "none" else tests)
+        effect = detectable_effect(topics, power=settings.power, alpha=alpha, tails=settings.tails)
+        loss = max(loss, effect * deviation)
+    return loss
+
+
+def _describe_loss(loss: float | None, *, up: bool) -> str:
+    if loss is None:
+        return ""
+    return f"; {'a loss' if up else 'an increase'} of {loss:.2g} would have been detected"
 
 
 # -- no worse ----------------------------------------------------------------------------------
 
 
 def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results, str]:
-    """The results beside a run saved earlier, and the name that it goes by.
+    """Join results and a run saved earlier; return them and the name of that run.
 
-    A file of one run is the baseline; of several it is the one that is called as the run at hand.
-    Where both have one name, the saved one is called ``NAME (baseline)``.
+    A file of one run is the baseline; of several, the run with the name of the only run given.
+    If both have the same name, the saved one is called ``NAME (baseline)``.
     """
     if len(saved.runs) == 1:
         picked = saved.runs[0]
@@ -190,45 +234,46 @@ def not_worse(
     held = [pairs.measure for pairs in found.measures]
     named = _by_label(held, {label: bound for label, bound in margins.items() if label != ALL})
     every = dict.fromkeys(held, float(margins[ALL])) if ALL in margins else {}
-    checks: list[Check] = []
-    for label, margin in (every | named).items():
-        checks += _pairwise(found, found[label], margin, significantly=significantly)
-    return tuple(checks)
+    return tuple(
+        check
+        for label, margin in (every | named).items()
+        for check in _check_pairs(found[label], margin, significantly=significantly)
+    )
 
 
-def _pairwise(
-    found: Comparison, pairs: Pairs, margin: float, *, significantly: bool
-) -> list[Check]:
-    test = found.settings.tests[0]
-    differs = found.significant(pairs.measure)
-    means = pairs.scores.means
-    checks = []
-    for k, (i, j) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
-        loss = float(pairs.difference[k]) * (-1 if pairs.scores.higher_is_better else 1)
-        worse = bool(pairs.better[k] == -1) and loss > margin + _ROUNDING
-        passed = not (worse and (differs[k] or not significantly))
-        other = f"{found.runs[j]}'s {means[j]:.{_DIGITS}f}"
-        if loss <= 0:
+def _check_pairs(pairs: Pairs, margin: float, *, significantly: bool) -> list[Check]:
+    """Check the first run of each pair against the second, the baseline."""
+    settings, checks = pairs.settings, []
+    test, up = settings.tests[0], pairs.scores.higher_is_better
+    rows = pairs.table.head(len(pairs.first)).iter_rows(named=True)  # those of the first test
+    for row, differences in zip(rows, pairs.differences, strict=True):
+        run, mean = row["run"], f"{row['mean']:.{_DIGITS}f}"
+        other = f"{row['other']}'s {row['other_mean']:.{_DIGITS}f}"
+        lost = row["difference"] * (-1 if up else 1)
+        worse = row["better"] == row["other"] and lost > margin + _ROUNDING
+        passed = not (worse and (row["significant"] or not significantly))
+        if lost <= 0:
             verdict = f"no worse than {other}"
         elif not worse:
             verdict = f"worse than {other}, but by no more than {margin:g}"
-        elif differs[k]:
+        elif row["significant"]:
             verdict = f"significantly worse than {other}"
         else:
             verdict = f"worse than {other}, but not significantly"
-        chance = float(pairs.adjusted[test][k])
-        p = f"corrected p {'< 0.0001' if chance < 0.00005 else f'{chance:.{_DIGITS}f}'} ({test})"
-        interval = _interval(pairs.low[k], pairs.high[k], found.settings)
-        checks.append(
-            Check(
-                found.runs[i],
-                pairs.measure,
-                passed,
-                f"{found.runs[i]}: {pairs.measure} {means[i]:.{_DIGITS}f} is {verdict} "
-                f"(difference {pairs.difference[k]:+.{_DIGITS}f}, {interval}, {p}, "
-                f"{counted(len(pairs.scores.topics), 'topic')})",
-            )
+        p = row["p_corrected"]
+        chance = "< 0.0001" if p < 0.00005 else f"{p:.{_DIGITS}f}"
+        basis = (
+            f"difference {row['difference']:+.{_DIGITS}f}, "
+            f"{_describe_interval(row['low'], row['high'], settings)}, "
+            f"corrected p {chance} ({test}), {counted(row['topics'], 'topic')}"
         )
+        loss = None
+        if passed and (test == "t" or not significantly):  # power is known for the t-test alone
+            tests = len(pairs.first) if significantly else 0
+            loss = _find_detectable_loss(differences, margin, settings, tests=tests)
+        sentence = f"{run}: {pairs.measure} {mean} is {verdict} ({basis})"
+        sentence += _describe_loss(loss, up=up)
+        checks.append(Check(run, pairs.measure, passed, sentence, loss))
     return checks
 
 
@@ -242,7 +287,7 @@ def summary(
     warnings: Sequence[str] = (),
     details: Sequence[Table] = (),
 ) -> str:
-    """A short text in GitHub's Markdown: verdict, sentences, tables; warnings and more to unfold.
+    """Return a short text in GitHub's Markdown: verdict, sentences, tables, and details to unfold.
 
     >>> check = Check("a", "AP", False, "a: AP 0.2000 is below 0.3")
     >>> print(summary("Scores", [check], []), end="")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from foveal.analysis.comparison import Comparison, compare
+from foveal.analysis.tasks import take_or_score
 from foveal.bridges.gates import ALL, Check, at_least, not_worse, with_baseline
 from foveal.errors import UsageError
 from foveal.evaluation import evaluate
@@ -38,7 +39,7 @@ def assert_at_least(
     judgements : as for `foveal.evaluate`
         Needed where `runs` are not results.
     bounds : mapping of measure to float
-        The least that is good enough, or the most where less is better.
+        Minimum of each measure, or the maximum where lower is better.
     **options
         Those of `foveal.evaluate`.
 
@@ -61,7 +62,14 @@ def assert_at_least(
     __tracebackhide__ = True
     if not bounds:
         raise UsageError("no bounds given; expected measure to number, as in {'AiP': 0.3}")
-    results = _scored(runs, judgements, list(bounds), options)
+    if isinstance(runs, Results):
+        if judgements is not None or options:
+            raise UsageError("results are not scored again; leave out judgements and options")
+        results = runs
+    elif judgements is None:
+        raise UsageError("runs need judgements to be scored against, and there are none")
+    else:
+        results = evaluate(runs, judgements, list(bounds), **options)
     _assert(at_least(results, bounds))
     return results
 
@@ -87,7 +95,7 @@ def assert_not_worse(
     baseline : Results, Run, path
         A run, the results of one, or the ``.json`` file that they were saved in.
     margin : float, or mapping of measure to float
-        How much worse is no matter.
+        Greatest loss that passes.
     significantly : bool
         Only a significant difference counts; else any that is greater than the margin.
     tests, alpha
@@ -114,12 +122,7 @@ def assert_not_worse(
     <Comparison: 2 runs, 1 pairs, 1 measures>
     """
     __tracebackhide__ = True
-    asked = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    results = _scored(runs, judgements, asked, options)
-    if asked and isinstance(runs, Results):
-        from foveal.analysis.score_matrix import select_labels
-
-        results = results.only(select_labels(results.measures, asked))
+    results = take_or_score(runs, judgements, measures, options)
     saved, where = _baseline(baseline, judgements, results.measures, options)
     joined, name = with_baseline(results, saved, where)
     found = compare(joined, baseline=name, tests=tests, alpha=alpha)
@@ -128,28 +131,13 @@ def assert_not_worse(
     return found
 
 
-def _scored(
-    runs: Results | RunLike | Sequence[RunLike],
-    judgements: JudgementsLike | None,
-    measures: Sequence[str | Measure],
-    options: dict[str, Any],
-) -> Results:
-    if isinstance(runs, Results):
-        if judgements is not None or options:
-            raise UsageError("results are not scored again; leave out judgements and options")
-        return runs
-    if judgements is None:
-        raise UsageError("runs need judgements to be scored against, and there are none")
-    return evaluate(runs, judgements, measures, **options)
-
-
 def _baseline(
     baseline: Results | Run | str | Path,
     judgements: JudgementsLike | None,
     measures: Sequence[str],
     options: dict[str, Any],
 ) -> tuple[Results, str]:
-    """The scores of the baseline, and what to call it in messages."""
+    """Return the scores of the baseline, and its name in messages."""
     if isinstance(baseline, Results):
         return baseline, "the baseline"
     if isinstance(baseline, (str, Path)) and Path(baseline).suffix == ".json":

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from foveal.analysis.pairs import TestSettings
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
 from foveal.cli.build_checks import check_summary, conclude
-from foveal.cli.options import seed_option, summary_option
+from foveal.cli.options import Option, seed_option, summary_option
 from foveal.cli.shared import (
     FORMATS,
     check_saved,
@@ -36,10 +38,18 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_TABLES = ("means", "pairs", "matrix", "summary")
+_TABLES = ("means", "ranks", "pairs", "matrix", "summary")
 _TAILS = {"two-sided": 2, "better": 1}
 _WORSE = ("significantly", "at-all")
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
+def _setting(name: str, kind: Any, text: str, metavar: str | None = None) -> Option:
+    """Return the option of a test setting, with the default of `TestSettings`."""
+    default = getattr(TestSettings, name)
+    return click.option(
+        f"--{name}", type=kind, default=default, show_default=True, metavar=metavar, help=text
+    )
 
 
 @click.command(
@@ -61,7 +71,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     multiple=True,
     metavar="M[=X]",
     help="Exit code 1 if a run is worse than the baseline by this measure, by more than X if that "
-    "is given; repeatable, and all stands for every measure.",
+    "is given; repeatable; all means every measure.",
 )
 @click.option(
     "--worse",
@@ -80,12 +90,10 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     show_default=True,
     help="Significance test; repeatable, and letters, marks and matrix go by the first.",
 )
-@click.option(
-    "--correction",
-    type=click.Choice(list(CORRECTIONS)),
-    default="holm",
-    show_default=True,
-    help="For many pairs, over all pairs of one measure.",
+@_setting(
+    "correction",
+    click.Choice(CORRECTIONS),
+    "Correction of p values for the number of pairs, over all pairs of one measure.",
 )
 @click.option(
     "--alternative",
@@ -94,36 +102,18 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     show_default=True,
     help="Test for any difference, or with one tail the better mean against the worse.",
 )
-@click.option(
-    "--alpha",
-    type=_SHARE,
-    default=0.05,
-    show_default=True,
-    metavar="P",
-    help="Significant is a corrected p below this.",
+@_setting("alpha", _SHARE, "A difference is significant if its corrected p is below P.", "P")
+@_setting("confidence", _SHARE, "Confidence level of the intervals.", "P")
+@_setting(
+    "interval",
+    click.Choice(INTERVALS),
+    "Confidence intervals by resampling topics or by Student's t.",
 )
-@click.option(
-    "--confidence",
-    type=_SHARE,
-    default=0.95,
-    show_default=True,
-    metavar="P",
-    help="Of the intervals.",
-)
-@click.option(
-    "--interval",
-    type=click.Choice(INTERVALS),
-    default=INTERVALS[0],
-    show_default=True,
-    help="Confidence intervals by resampling topics or by Student's t.",
-)
-@click.option(
-    "--resamples",
-    type=click.IntRange(min=1),
-    default=10_000,
-    show_default=True,
-    metavar="B",
-    help="Of the randomisation and bootstrap tests and the bootstrap intervals.",
+@_setting(
+    "resamples",
+    click.IntRange(min=1),
+    "Number of resamples for randomisation and bootstrap tests, intervals and ranks.",
+    "B",
 )
 @seed_option
 @click.option(
@@ -131,13 +121,14 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     is_flag=True,
     help="Let the randomisation test go through all 2^T flips of T topics, at most 20.",
 )
+@_setting(
+    "power", _SHARE, "Statistical power assumed when estimating the number of topics needed.", "P"
+)
 @click.option(
-    "--power",
-    type=_SHARE,
-    default=0.8,
-    show_default=True,
-    metavar="P",
-    help="Chance of finding the difference that the number of topics needed stands for.",
+    "--margin",
+    type=click.FloatRange(0, min_open=True),
+    metavar="X",
+    help="Test whether runs are equivalent: their means differ by less than X.",
 )
 @click.option(
     "--show",
@@ -182,28 +173,33 @@ def command(
     margins = bounds_of(fail_if_worse, default=0.0)
     if margins and baseline is None:
         raise UsageError("--fail-if-worse compares with a baseline; name it with --baseline")
-    _check_margins(margins)
+    for measure, margin in margins.items():
+        if margin < 0:
+            raise UsageError(
+                f"--fail-if-worse {measure}={margin:g}: a margin is how much worse a run may be; "
+                "expected 0 or more"
+            )
     if judgements or measures:  # else all measures of saved results are compared
         measures = (*measures, *(label for label in margins if label != "all"))
-    own = ("tests", "correction", "alpha", "confidence", "interval", "resamples", "seed")
-    settings = {name: options.pop(name) for name in (*own, "exact", "power")}
+    settings = {
+        field.name: options.pop(field.name)
+        for field in fields(TestSettings)
+        if field.name in options
+    }
+    settings["tails"] = _TAILS[alternative]
     if show and form is not None and form not in TABLE_FORMATS:
         raise UsageError(f"--show chooses tables, and {form} holds everything; leave it out")
-    refuse_unused(context, _unused(settings) | _unused_gate(margins))
+    unused = {} if margins else {"worse": "--fail-if-worse"}
+    if "randomisation" not in settings["tests"]:
+        unused["exact"] = "--test randomisation"
+    refuse_unused(context, unused)
     target = check_summary(summary, (*runs, *judgements, *([baseline] if baseline else [])))
-    results, against = _scores(
-        list_files(runs), judgements, measures, choose_task(tasks), baseline, options
-    )
+    task, paths = choose_task(tasks), list_files(runs)
+    results, against = _take_or_score(paths, judgements, measures, task, baseline, options)
     warn(results.meta.get("warnings", ()))
     with progress_bar(len(results.measures), "testing") as advance:
-        found = compare(
-            results,
-            measures=results.measures,
-            baseline=against,
-            tails=_TAILS[alternative],
-            tested=advance,
-            **settings,
-        )
+        options = {"baseline": against, "tested": advance, **settings}
+        found = compare(results, measures=results.measures, **options)
     warn(found.warnings)
     checks = not_worse(found, margins, significantly=worse == _WORSE[0]) if margins else ()
     if not show and form in PAPER_FORMATS:
@@ -218,32 +214,7 @@ def command(
     conclude(checks, target, text)
 
 
-def _check_margins(margins: Mapping[str, float]) -> None:
-    for measure, margin in margins.items():
-        if margin < 0:
-            raise UsageError(
-                f"--fail-if-worse {measure}={margin:g}: a margin is how much worse a run may be; "
-                "expected 0 or more"
-            )
-
-
-def _unused_gate(margins: Mapping[str, float]) -> dict[str, str]:
-    return {} if margins else {"worse": "--fail-if-worse"}
-
-
-def _unused(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Options that have nothing to do, and what would give them something."""
-    tests, exact = settings["tests"], settings["exact"]
-    drawn = "bootstrap" in (*tests, settings["interval"])
-    found = {}
-    if "randomisation" not in tests:
-        found["exact"] = "--test randomisation"
-    if not drawn and (exact or "randomisation" not in tests):
-        found |= dict.fromkeys(("resamples", "seed"), "tests and intervals that draw at random")
-    return found
-
-
-def _scores(
+def _take_or_score(
     runs: list[str],
     judgements: tuple[str, ...],
     measures: tuple[str, ...],
@@ -251,79 +222,46 @@ def _scores(
     baseline: str | None,
     options: dict[str, Any],
 ) -> tuple[Results, str | None]:
-    """Scores of the runs, or scores saved before, and of a baseline that is a file of its own.
-
-    With them the name of the baseline.
-    """
+    """Return saved results or scores of the runs and the baseline, and the baseline's name."""
+    from foveal.analysis.score_matrix import check_assessors
+    from foveal.analysis.tasks import take_or_score, without_curves
     from foveal.bridges.gates import with_baseline
-
-    saved = None
-    if baseline is not None:
-        _check_baseline(baseline)
-    if baseline is not None and _is_saved(baseline) and not _given(baseline, runs):
-        (saved,) = read_saved([baseline])
-    results = _of_runs(runs, judgements, measures, task, None if saved else baseline, options)
-    if saved is None:
-        if len(results.runs) < 2 and judgements:
-            raise UsageError(f"one run given ({runs[0]}); expected at least two to compare")
-        return results, _name(results, baseline)
-    return with_baseline(results, saved, str(baseline))
-
-
-def _check_baseline(baseline: str) -> None:
-    """Refuse a file that is not there; a name without a place may be that of a run."""
-    path = Path(baseline)
-    if not path.exists() and (path.suffix == ".json" or len(path.parts) > 1):
-        raise InputError.at("file.missing", baseline, None, "no such file; expected the baseline")
-
-
-def _is_saved(baseline: str) -> bool:
-    """Return True for a file of saved results, False for a run."""
-    return Path(baseline).suffix == ".json" and Path(baseline).is_file()
-
-
-def _of_runs(
-    runs: list[str],
-    judgements: tuple[str, ...],
-    measures: tuple[str, ...],
-    task: str | None,
-    baseline: str | None,
-    options: dict[str, Any],
-) -> Results:
-    """Scores of the runs and of a baseline that is a run, or scores saved before."""
-    from foveal.analysis.score_matrix import check_assessors, select_labels
-    from foveal.analysis.tasks import without_curves
     from foveal.measures import parse_measures
     from foveal.model import Results
 
-    if not judgements:
+    # A baseline is the name of a run, one of the files given, or another file: a run or results.
+    saved, place = None, Path(baseline or "")
+    if baseline and not place.exists() and (place.suffix == ".json" or len(place.parts) > 1):
+        raise InputError.at("file.missing", baseline, None, "no such file; expected the baseline")
+    is_other = baseline is not None and place.is_file() and not _is_among(baseline, runs)
+    if baseline is not None and is_other and place.suffix == ".json":
+        (saved,) = read_saved([baseline])
+    if judgements:
+        check_assessors(options)
+        if baseline is not None and is_other and saved is None:
+            runs = [*runs, baseline]
+        own = [measure.label for text in measures for measure in parse_measures(text)]
+        opened, truth = open_inputs(runs, judgements)
+        results = score_runs(opened, truth, measures, task, **given_options(options))
+        results = without_curves(results, own)
+    else:
         check_saved(task, options)
-        results = Results.joined(read_saved(runs), runs)
-        return results.only(
-            select_labels(results.measures, measures) or without_curves(results).measures
-        )
-    check_assessors(options)
-    if baseline is not None and Path(baseline).is_file() and not _given(baseline, runs):
-        runs = [*runs, baseline]
-    own = [measure.label for text in measures for measure in parse_measures(text)]
-    opened, truth = open_inputs(runs, judgements)
-    results = score_runs(opened, truth, measures, task, **given_options(options))
-    return without_curves(results, own)
-
-
-def _given(baseline: str, runs: Sequence[str]) -> bool:
-    return any(Path(run).exists() and Path(run).samefile(baseline) for run in runs)
-
-
-def _name(results: Results, baseline: str | None) -> str | None:
-    """The name of the run that is meant by its name or by its file."""
-    if baseline is None or baseline in results.runs or not Path(baseline).is_file():
-        return baseline
+        results = take_or_score(Results.joined(read_saved(runs), runs), None, measures, {})
+    if saved is not None:
+        return with_baseline(results, saved, str(baseline))
+    if len(results.runs) < 2 and judgements:
+        raise UsageError(f"one run given ({runs[0]}); expected at least two to compare")
+    if baseline is None or baseline in results.runs or not place.is_file():
+        return results, baseline
     for meta in results.meta.get("parts", [results.meta]):
         paths = [part["path"] for part in meta.get("inputs", ()) if part["kind"] == "run"]
         names = list(meta.get("topics", {}).get("runs", ()))
         if len(paths) == len(names):
             for path, name in zip(paths, names, strict=True):
-                if _given(baseline, (path,)):
-                    return str(name)
-    return baseline
+                if _is_among(baseline, [path]):
+                    return results, str(name)
+    return results, baseline
+
+
+def _is_among(file: str, others: Sequence[str]) -> bool:
+    return any(Path(other).exists() and Path(other).samefile(file) for other in others)

@@ -6,12 +6,13 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.options import parse_positive
+from foveal.cli.options import Option, parse_positive
 from foveal.cli.shared import (
     FORMATS,
     check_saved,
@@ -38,6 +39,12 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _COEFFICIENTS = ("tau_b", "tau_a", "tau_ap", "spearman", "rbo")
+_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
+def _value(name: str, kind: Any, default: Any, text: str) -> Option:
+    """Return an option with a default, which its help shows."""
+    return click.option(name, type=kind, default=default, show_default=True, help=text)
 
 
 def _parse_sizes(text: str) -> tuple[int, ...]:
@@ -56,12 +63,11 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @scoring_options()
-@click.option(
+@_value(
     "--by",
-    type=click.Choice(("measure", "quant", "topics")),
-    default="measure",
-    show_default=True,
-    help="What the compared rankings differ in: the measure, its quantisation, or the topics.",
+    click.Choice(("measure", "quant", "topics")),
+    "measure",
+    "What the compared rankings differ in: the measure, its quantisation, or the topics.",
 )
 @click.option(
     "-c",
@@ -72,29 +78,20 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
     default=("tau_b",),
     help="How rankings are correlated; repeatable  [default: tau_b].",
 )
-@click.option(
-    "--rbo-p",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.9,
-    show_default=True,
-    help="Persistence of RBO: the smaller, the more the top counts.",
-)
+@_value("--rbo-p", _SHARE, 0.9, "Persistence of RBO: the smaller, the more the top counts.")
 @click.option(
     "--topic-sets",
     metavar="FILE",
     help="With --by topics: sets to compare instead of random halves, on each line a name and "
     "its topics.",
 )
-@click.option(
+@_value(
     "--samples",
-    type=click.IntRange(min=1),
-    default=1000,
-    show_default=True,
-    help="Random draws of topics, for --by topics and --stability.",
+    click.IntRange(min=1),
+    1000,
+    "Random draws of topics, for --by topics and --stability.",
 )
-@click.option(
-    "--seed", type=int, default=2005, show_default=True, help="Where random numbers start."
-)
+@_value("--seed", int, 2005, "Seed of the random numbers.")
 @click.option(
     "--stability", is_flag=True, help="Add the swap rate of each measure by number of topics."
 )
@@ -110,20 +107,8 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
     is_flag=True,
     help="Add the share of pairs of runs that differ significantly, by measure.",
 )
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Level of significance for --discriminative-power.",
-)
-@click.option(
-    "--tails",
-    type=click.IntRange(1, 2),
-    default=1,
-    show_default=True,
-    help="Tails of the test for --discriminative-power.",
-)
+@_value("--alpha", _SHARE, 0.05, "Level of significance for --discriminative-power.")
+@_value("--tails", click.IntRange(1, 2), 1, "Tails of the test for --discriminative-power.")
 @click.option(
     "--heatmap", metavar="FILE", help="Draw the matrix as .svg, .png or .pdf (needs matplotlib)."
 )
@@ -160,23 +145,50 @@ def command(
     correlations averaged over tasks: those of -t, or else all that are declared. Without -j the
     files are results saved by 'foveal evaluate -f json'.
     """
-    from foveal.analysis import rankings
-    from foveal.analysis import stability as stable
-    from foveal.analysis.correlation_results import Correlations
-    from foveal.analysis.rankings import correlate
+    from foveal.analysis.correlation import Correlations, correlate
+    from foveal.analysis.rankings import Rankings, only_measures
+    from foveal.analysis.score_matrix import check_assessors
+    from foveal.analysis.stability import power_of, swaps_of
+    from foveal.analysis.tasks import results_by_task, score_by_task
 
+    # Refuse before anything is scored what would be refused after.
     chosen = _COEFFICIENTS if "all" in coefficients else tuple(dict.fromkeys(coefficients))
     halves = by == "topics" and topic_sets is None
-    _check(heatmap, topic_sets, by)
-    unused = _unused(chosen, sampled=halves or stability, stability=stability, power=power)
+    if topic_sets is not None and by != "topics":
+        raise UsageError("--topic-sets names sets to compare; it goes with --by topics")
+    if heatmap is not None and halves:
+        raise UsageError(
+            "random halves make no matrix; --heatmap needs --topic-sets, or another --by"
+        )
+    if heatmap is not None and Path(heatmap).suffix.lower() not in (".svg", ".png", ".pdf"):
+        raise UsageError(
+            f"{heatmap}: no picture of this kind can be drawn; expected .svg, .png or .pdf"
+        )
+    unused = {} if "rbo" in chosen else {"rbo_p": "-c rbo"}
+    if not (halves or stability):
+        drawn = "random halves (--by topics without --topic-sets) or --stability"
+        unused |= dict.fromkeys(("samples", "seed"), drawn)
+    unused |= {} if stability else {"sizes": "--stability"}
+    unused |= {} if power else dict.fromkeys(("alpha", "tails"), "--discriminative-power")
     refuse_unused(context, unused)
     _check_outputs(output, heatmap)
-    warnings: list[str] = []
     sets = None if topic_sets is None else _read_sets(topic_sets)
-    results = _results(list_files(runs), judgements, measures, tasks, warnings, options)
+
+    warnings: list[str] = []
+    paths = list_files(runs)
+    if judgements:
+        check_assessors(options)
+        opened, truth = open_inputs(paths, judgements)
+        score = partial(score_runs, **given_options(options))
+        results = score_by_task(opened, truth, measures, tasks, score, warnings)
+    else:
+        check_saved(tasks, options)
+        saved = read_saved(paths)
+        warnings += dict.fromkeys(line for part in saved for line in part.meta.get("warnings", ()))
+        results = only_measures(results_by_task(saved, warnings, paths), measures)
     number = sum(len(part.measures) for part in results.values())
-    found = Correlations.without_pairs(by)
-    alone = by == "measure" and len(rankings.measure_names(results)) < 2
+    found, left_out = Correlations(by), list[str]()
+    alone = by == "measure" and len(set(Rankings(results).name.values())) < 2
     if not (alone and (stability or power)):
         with progress_bar(number if halves else 0, "sampling") as advance:
             found = correlate(
@@ -189,12 +201,11 @@ def command(
                 seed=seed,
                 progress=advance,
             )
-    left_out: list[str] = []
     used = dict(found.meta.get("options", {}))
     if stability:
         used |= {"samples": samples, "seed": seed}
         with progress_bar(number, "sampling") as advance:
-            swaps = stable.swaps_of(
+            swaps = swaps_of(
                 results,
                 sizes=sizes,
                 samples=samples,
@@ -205,7 +216,7 @@ def command(
         found = replace(found, swap_rates=swaps)
     if power:
         used |= {"alpha": alpha, "tails": tails}
-        powers = stable.power_of(results, alpha=alpha, tails=tails, warnings=left_out)
+        powers = power_of(results, alpha=alpha, tails=tails, warnings=left_out)
         found = replace(found, discriminative_power=powers)
     warnings += [line for line in dict.fromkeys(left_out) if line not in found.notes]
     found = replace(found, meta=_describe_inputs(results, used, found.notes, warnings))
@@ -220,23 +231,8 @@ def command(
     emit_result(found, form, output)
 
 
-def _unused(
-    coefficients: Sequence[str], *, sampled: bool, stability: bool, power: bool
-) -> dict[str, str]:
-    """Options that have nothing to do, and what would give them something."""
-    found = {} if "rbo" in coefficients else {"rbo_p": "-c rbo"}
-    if not sampled:
-        halves = "random halves (--by topics without --topic-sets) or --stability"
-        found |= dict.fromkeys(("samples", "seed"), halves)
-    if not stability:
-        found["sizes"] = "--stability"
-    if not power:
-        found |= dict.fromkeys(("alpha", "tails"), "--discriminative-power")
-    return found
-
-
 def _check_outputs(*paths: str | None) -> None:
-    """Refuse before anything is scored files that cannot be written: there is no half result."""
+    """Refuse files that cannot be written, before anything is scored."""
     given = [path for path in paths if path is not None and path != "-"]
     targets = [Path(os.path.realpath(path)) for path in given]
     if len(set(targets)) < len(targets):
@@ -257,27 +253,8 @@ def _check_outputs(*paths: str | None) -> None:
             ) from None
 
 
-def _check(heatmap: str | None, topic_sets: str | None, by: str) -> None:
-    """Refuse before anything is scored what would be refused after."""
-    if topic_sets is not None and by != "topics":
-        raise UsageError("--topic-sets names sets to compare; it goes with --by topics")
-    if heatmap is None:
-        return
-    if by == "topics" and topic_sets is None:
-        raise UsageError(
-            "random halves make no matrix; --heatmap needs --topic-sets, or another --by"
-        )
-    if Path(heatmap).suffix.lower() not in (".svg", ".png", ".pdf"):
-        raise UsageError(
-            f"{heatmap}: no picture of this kind can be drawn; expected .svg, .png or .pdf"
-        )
-
-
-# -- inputs ------------------------------------------------------------------------------------
-
-
 def _read_sets(path: str) -> dict[str, tuple[str, ...]]:
-    """A name and its topics on each line, separated by blanks or commas; # starts a comment."""
+    """Read a name and its topics from each line, split at blanks or commas; # starts a comment."""
     from foveal.files.source import Source
 
     source = Source.open(path)
@@ -301,58 +278,6 @@ def _read_sets(path: str) -> dict[str, tuple[str, ...]]:
             "topic_sets.too_few", None, f"{len(sets)} sets of topics found; expected at least two"
         )
     return sets
-
-
-def _results(
-    paths: list[str],
-    judgements: Sequence[str],
-    measures: Sequence[str],
-    tasks: Sequence[str],
-    warnings: list[str],
-    options: Mapping[str, Any],
-) -> dict[str, Results]:
-    """Task to results, scored or saved before."""
-    if judgements:
-        return _scored(paths, judgements, measures, tasks, warnings, options)
-    check_saved(tasks, options)
-    return _saved(paths, measures, warnings)
-
-
-def _saved(
-    paths: Sequence[str], measures: Sequence[str], warnings: list[str]
-) -> dict[str, Results]:
-    from foveal.analysis.rankings import only_measures
-    from foveal.analysis.tasks import results_by_task
-
-    parts = read_saved(paths)
-    warnings += dict.fromkeys(line for part in parts for line in part.meta.get("warnings", ()))
-    return only_measures(results_by_task(parts, warnings, paths), measures)
-
-
-def _scored(
-    paths: Sequence[str],
-    judgements: Sequence[str],
-    measures: Sequence[str],
-    tasks: Sequence[str],
-    warnings: list[str],
-    options: Mapping[str, Any],
-) -> dict[str, Results]:
-    """Runs scored with those of their task; a run that fits no task is said to be left out."""
-    from foveal.analysis.score_matrix import check_assessors
-    from foveal.analysis.tasks import scored_by_task
-    from foveal.formats import read_run
-    from foveal.measures import parse_measures
-    from foveal.model import Run
-
-    check_assessors(options)
-    own = [m.label for text in measures for m in parse_measures(text)]
-    opened, truth = open_inputs(paths, judgements)
-    runs = [run if isinstance(run, Run) else read_run(run) for run in opened]
-
-    def scored(members: list[Run], preset: str | None) -> Results:
-        return score_runs(members, truth, measures, preset, **given_options(options))
-
-    return scored_by_task(runs, tasks, own, scored, warnings)
 
 
 def _describe_inputs(

@@ -16,12 +16,12 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal._version import __version__
-from foveal.analysis.comparison import Comparison, Pairs
+from foveal.analysis.comparison import Comparison
 from foveal.analysis.correlation import kendall_tau_b
 from foveal.analysis.gain_curves import cumulate_gains
+from foveal.analysis.pairs import Pairs, TestSettings
 from foveal.analysis.score_matrix import compute_ranking_scores, round_noise
 from foveal.analysis.score_tables import tabulate_scores
-from foveal.analysis.significance import TestSettings
 from foveal.collection import SourceTexts
 from foveal.errors import InputError
 from foveal.evaluation.evaluation import Evaluation, RunLike, Scores
