@@ -15,6 +15,7 @@ import click
 
 import foveal
 from foveal.cli import cli
+from foveal.cli.measures import FAMILIES
 from foveal.evaluation import PRESETS, Preset
 from foveal.formats import list_formats
 from foveal.measures import Measure, all_measures, parse_measure
@@ -28,27 +29,6 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
-
-FAMILIES = {
-    "12": ("Returned text", "The results of a topic as text that is read from the top."),
-    "13": ("In context", "Documents are ranked; each scores by the parts returned of it."),
-    "14": ("Entry points", "A result tells the reader where to start in a document."),
-    "17": ("Documents", "The classic measures, each document at the rank of its first result."),
-    "11": ("HiXEval", "Precision and recall of text, with a price on text that comes again."),
-    "16": ("Patience", "A reader enters at each result and reads on while it pays."),
-    "6": ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list."),
-    "7": ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list."),
-    "8": ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list."),
-    "9": ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list."),
-    "10": ("Fetch & Browse", "Documents are fetched first, then elements found in each."),
-    "4": ("Early INEX", "Precision and recall over graded elements, 2002 to 2004."),
-    "5": ("Early INEX", "Precision and recall over graded elements, 2002 to 2004."),
-    "15": ("User models", "A user moves on from results to targets, with some probability."),
-    "18": ("Overlap", "How much a run repeats itself. Low is good."),
-    "29": ("Counts", "What there is and what came back; no scores."),
-    "30": ("Other tools", "What other programs compute, to the digit, sound or not."),
-}
-"""Number of a family, as measures declare it before the point, to its title and first words."""
 
 MEASURES = """\
 # Measures

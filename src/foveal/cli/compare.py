@@ -9,23 +9,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
-from foveal.cli.build_checks import check_summary, conclude
-from foveal.cli.options import seed_option, summary_option
-from foveal.cli.shared import (
+from foveal.cli.options import (
     FORMATS,
-    check_saved,
-    choose_task,
-    emit_result,
+    Command,
     format_option,
+    output_option,
+    scoring_options,
+    seed_option,
+    summary_option,
+)
+from foveal.cli.shared import (
+    check_saved,
+    check_summary,
+    choose_task,
+    conclude,
+    emit_result,
     given_options,
     list_files,
     open_inputs,
-    output_option,
     progress_bar,
     read_saved,
     refuse_unused,
     score_runs,
-    scoring_options,
     warn,
 )
 from foveal.errors import InputError, UsageError
@@ -34,7 +39,6 @@ from foveal.model.tables import PAPER_FORMATS, TABLE_FORMATS
 if TYPE_CHECKING:
     from foveal.model import Results
 
-__all__ = ["command"]
 
 _TABLES = ("means", "pairs", "matrix", "summary")
 _TAILS = {"two-sided": 2, "better": 1}
@@ -44,9 +48,13 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 @click.command(
     "compare",
-    epilog="Examples: foveal compare runs/*.run -j qrels.txt -m AiP --baseline first; "
-    "foveal compare results.json --test randomisation --seed 7 -f json; "
-    "foveal compare my.run -j qrels.txt -m AiP --baseline main.json --fail-if-worse AiP=0.01",
+    cls=Command,
+    daily="judgements measures tasks baseline tests overlap fail_if_worse show form output",
+    examples=(
+        "foveal compare runs/*.run -j qrels.txt -m AiP --baseline first",
+        "foveal compare results.json --test randomisation --seed 7 -f json",
+        "foveal compare my.run -j qrels.txt -m AiP --baseline main.json --fail-if-worse AiP=0.01",
+    ),
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...|RESULTS.json...")
 @scoring_options()
@@ -190,7 +198,7 @@ def command(
     if show and form is not None and form not in TABLE_FORMATS:
         raise UsageError(f"--show chooses tables, and {form} holds everything; leave it out")
     refuse_unused(context, _unused(settings) | _unused_gate(margins))
-    target = check_summary(summary, (*runs, *judgements, *([baseline] if baseline else [])))
+    target = check_summary(summary)
     results, against = _scores(
         list_files(runs), judgements, measures, choose_task(tasks), baseline, options
     )

@@ -11,23 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.options import parse_positive
-from foveal.cli.shared import (
+from foveal.cli.options import (
     FORMATS,
+    Command,
+    format_option,
+    output_option,
+    parse_positive,
+    scoring_options,
+)
+from foveal.cli.shared import (
     check_saved,
     choose_format,
     emit,
     emit_result,
-    format_option,
     given_options,
     list_files,
     open_inputs,
-    output_option,
     progress_bar,
     read_saved,
     refuse_unused,
     score_runs,
-    scoring_options,
     warn,
 )
 from foveal.errors import InputError, UsageError
@@ -35,7 +38,6 @@ from foveal.errors import InputError, UsageError
 if TYPE_CHECKING:
     from foveal.model import Results
 
-__all__ = ["command"]
 
 _COEFFICIENTS = ("tau_b", "tau_a", "tau_ap", "spearman", "rbo")
 
@@ -50,9 +52,13 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
 
 @click.command(
     "correlate",
-    epilog="Examples: foveal correlate runs/ -j qrels.txt -m AP -m AiP -m iP@0.01; "
-    "foveal correlate runs2005/ -j assessments/ -t 2005.CO.Thorough -t 2005.CO.Focussed "
-    "--by quant; foveal correlate scores.json --by topics --heatmap agreement.svg",
+    cls=Command,
+    daily="judgements measures tasks by coefficients overlap stability power heatmap form output",
+    examples=(
+        "foveal correlate runs/ -j qrels.txt -m AP -m AiP -m iP@0.01",
+        "foveal correlate runs2005/ -j assessments/ -t 2005.CO.Thorough --by quant",
+        "foveal correlate scores.json --by topics --heatmap agreement.svg",
+    ),
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @scoring_options()

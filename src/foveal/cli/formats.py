@@ -7,20 +7,18 @@ import re
 
 import click
 
+from foveal.cli.options import FORMAT, Command, option
 from foveal.cli.shared import emit
 
-__all__ = ["command"]
 
-
-@click.command("formats", epilog="Example: foveal formats fol")
-@click.argument("name", required=False)
-@click.option(
+@click.command("formats", cls=Command, examples=("foveal formats fol",))
+@click.argument("name", required=False, type=FORMAT)
+@option(
     "-f",
     "--format",
     "form",
     type=click.Choice(["text", "json"]),
     default="text",
-    show_default=True,
     help="Write text, or JSON with everything known about the formats.",
 )
 def command(name: str | None, form: str) -> None:
@@ -41,6 +39,7 @@ def command(name: str | None, form: str) -> None:
         near = get_close_matches(name or "", names, 1)
         hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(names)}"
         raise UsageError(f"unknown format {name!r}; {hint}")
+    lines: list[str] = []
     if form == "json":
         records = [
             {
@@ -53,24 +52,20 @@ def command(name: str | None, form: str) -> None:
             }
             for one in found
         ]
-        emit(json.dumps(records, indent=1) + "\n", None)
+        lines.append(json.dumps(records, indent=1))
     elif name is None:
         width = max(len(one.name) for one in found)
-        lines, kind = list[str](), ""
-        for one in found:
-            if one.kind != kind:
-                lines += ["", one.kind] if kind else [one.kind]
-                kind = one.kind
-            marks = ("r" if one.reads else " ") + ("w" if one.write is not None else " ")
-            lines.append(f"  {one.name:{width}}  {marks}  {one.summary}")
-        emit("\n".join(lines) + "\n", None)
+        for kind in dict.fromkeys(one.kind for one in found):
+            lines += ["", kind] if lines else [kind]
+            for one in (one for one in found if one.kind == kind):
+                marks = ("r" if one.reads else " ") + ("w" if one.write is not None else " ")
+                lines.append(f"  {one.name:{width}}  {marks}  {one.summary}")
     else:
-        parts = []
         for one in found:
             title = f"{one.name} ({one.kind})"
             # A terminal has no use for the targets of links.
             explanation = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", one.explanation.strip())
-            parts.append(f"{title}\n{'=' * len(title)}\n\n{explanation}\n")
+            lines += [*([""] if lines else []), title, "=" * len(title), "", explanation]
             if one.example:
-                parts.append(f"Example:\n\n{one.example}")
-        emit("\n".join(parts), None)
+                lines += ["", "Example:", "", one.example.rstrip("\n")]
+    emit("\n".join(lines) + "\n", None)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from foveal.cli.options import GRAPH, Command, scoring_options
 from foveal.cli.shared import (
     check_saved,
     choose_task,
@@ -17,7 +18,6 @@ from foveal.cli.shared import (
     refuse_unused,
     say,
     score_runs,
-    scoring_options,
     warn,
 )
 from foveal.errors import UsageError
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from foveal.measures import Measure
     from foveal.model.graphs import Graph
     from foveal.report.graph_kinds import GraphKind
-
-__all__ = ["command"]
 
 
 def _list(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
@@ -56,11 +54,15 @@ def _check_graph(context: click.Context, _: click.Parameter, value: str) -> str:
 
 @click.command(
     "plot",
-    epilog="Examples: foveal plot ip a.run b.run -j qrels.txt -o ip.svg; foveal plot ep runs/*.xml "
-    "-j assessments/ -t 2005.CO.Thorough -o ep.pdf; foveal plot topics saved.json -m AiP -o "
-    "topics.png",
+    cls=Command,
+    daily="judgements measures tasks collection overlap topic ranks title output",
+    examples=(
+        "foveal plot ip a.run b.run -j qrels.txt -o ip.svg",
+        "foveal plot ep runs/*.xml -j assessments/ -t 2005.CO.Thorough -o ep.pdf",
+        "foveal plot topics saved.json -m AiP -o topics.png",
+    ),
 )
-@click.argument("graph", metavar="GRAPH", callback=_check_graph)
+@click.argument("graph", type=GRAPH, metavar="GRAPH", callback=_check_graph)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @scoring_options()
 @click.option("--topic", metavar="T", help="Draw this topic instead of the mean over topics.")

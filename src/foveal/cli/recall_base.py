@@ -8,13 +8,11 @@ import sys
 import click
 
 from foveal.analysis.recall_bases import BASES, TIES
-from foveal.cli.options import collection_option, judgements_option
-from foveal.cli.shared import emit, output_option, say, warn
+from foveal.cli.options import Command, collection_option, judgements_option, output_option
+from foveal.cli.shared import emit, say, warn
 from foveal.errors import UsageError
 from foveal.recall.forest import QUANTISATIONS
 from foveal.report.trees import BASE_FORMATS
-
-__all__ = ["command"]
 
 
 def _tags(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -29,7 +27,9 @@ def _tags(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
 
 @click.command(
     "recall-base",
-    epilog="Example: foveal recall-base -j qrels.txt -C wiki.fvx --topic 2009011 --tie deeper",
+    cls=Command,
+    daily="judgements topic collection quant tie base docs form output",
+    examples=("foveal recall-base -j qrels.txt -C wiki.fvx --topic 2009011 --tie deeper",),
 )
 @judgements_option(required=True)
 @collection_option("where judgements list no elements")

@@ -8,10 +8,8 @@ from typing import Any
 
 import click
 
-from foveal.cli.options import max_bytes_option
+from foveal.cli.options import Command, max_bytes_option
 from foveal.cli.shared import emit
-
-__all__ = ["command"]
 
 _NAMES = 46
 """Columns for the name of a figure."""
@@ -67,7 +65,11 @@ def _number(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) and abs(value) < 1e6 else str(value)
 
 
-@click.command("stats", epilog="Example: foveal stats wiki.fvx topics.xml qrels.txt my.run")
+@click.command(
+    "stats",
+    cls=Command,
+    examples=("foveal stats wiki.fvx topics.xml qrels.txt my.run",),
+)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("-C", "--collection", metavar="INDEX", help="A collection index, for elements.")
 @max_bytes_option
@@ -78,6 +80,7 @@ def _number(value: Any) -> str:
     type=click.Choice(["table", "json"]),
     default="table",
     show_default=True,
+    help="Print a table, or everything as JSON.",
 )
 def command(paths: tuple[str, ...], collection: str | None, form: str) -> None:
     """Describe collections, topics, judgements and runs, detected from their content.
