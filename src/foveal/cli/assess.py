@@ -63,24 +63,15 @@ def command() -> None:
 
 _campaign = click.argument("campaign", metavar="CAMPAIGN")
 _collection = option(
-    "-C",
-    "--collection",
-    metavar="INDEX",
-    help="The collection index [default: the path stored in the campaign].",
+    "-C --collection=INDEX", "The collection index [default: the path stored in the campaign]."
 )
 _topics = option(
-    "--topic",
-    "topics",
-    multiple=True,
-    metavar="TOPIC",
-    help="Only this topic; repeatable [default: all topics].",
+    "--topic=TOPIC topics", "Only this topic; repeatable [default: all topics].", multiple=True
 )
 _assessors = option(
-    "--assessor",
-    "assessors",
+    "--assessor=NAME assessors",
+    "Only this assessor; repeatable [default: all assessors].",
     multiple=True,
-    metavar="NAME",
-    help="Only this assessor; repeatable [default: all assessors].",
 )
 
 
@@ -115,36 +106,33 @@ def _share_bar(label: str) -> Iterator[Callable[[float], None] | None]:
     ),
 )
 @_campaign
-@option("-C", "--collection", required=True, metavar="INDEX", help="The index of the collection.")
-@option("--topics", multiple=True, required=True, metavar="PATH", help="The topics; repeatable.")
-@option("--pool", required=True, metavar="FILE", help="The pool that 'foveal pool' wrote.")
+@option("-C --collection=INDEX", "The index of the collection.", required=True)
+@option("--topics=PATH", "The topics; repeatable.", multiple=True, required=True)
+@option("--pool=FILE", "The pool that 'foveal pool' wrote.", required=True)
 @documents_option
 @option(
-    "--name-from",
+    "--name-from=path|TAG",
+    "Source of the names of documents, as given to 'foveal index'.",
     default="path",
-    metavar="path|TAG",
-    help="Source of the names of documents, as given to 'foveal index'.",
 )
 @option(
-    "--assessor",
-    "assessors",
+    "--assessor=NAME assessors",
+    "An assessor of all topics; repeatable. 'foveal assess assign' gives single topics.",
     multiple=True,
-    metavar="NAME",
-    help="An assessor of all topics; repeatable. 'foveal assess assign' gives single topics.",
 )
 @option(
     "--procedure",
+    "2006: highlights and a best entry point. 2005: also the exhaustivity of elements. "
+    "2003: exhaustivity and specificity of pooled elements.",
     type=click.Choice(PROCEDURES),
     default=PROCEDURES[0],
-    help="2006: highlights and a best entry point. 2005: also the exhaustivity of elements. "
-    "2003: exhaustivity and specificity of pooled elements.",
 )
-@option("--blind/--open", default=True, help="Hide or show the work of other assessors.")
+@option("--blind/--open", "Hide or show the work of other assessors.", default=True)
 @option(
     "--store",
-    type=click.Choice(("all", "pooled")),
-    help="Documents to store in the campaign; others are read from SOURCE when somebody opens "
+    "Documents to store in the campaign; others are read from SOURCE when somebody opens "
     "them [default: all, of a collection of up to 200 million characters].",
+    type=click.Choice(("all", "pooled")),
 )
 @max_bytes_option
 def _init(
@@ -208,22 +196,21 @@ def _init(
     examples=("foveal assess export my.campaign -o out --to inex2006 --assessor ann",),
 )
 @_campaign
-@option("-o", "--output", required=True, metavar="OUT", help="File or folder to write.")
+@option("-o --output=OUT", "File or folder to write.", required=True)
 @option(
-    "--to",
-    "form",
+    "--to form",
+    "The format; those of INEX are folders with a file for each topic and assessor.",
     type=click.Choice(_FORMS),
     default=_FORMS[0],
-    help="The format; those of INEX are folders with a file for each topic and assessor.",
 )
 @_assessors
-@option("--final", is_flag=True, help="Export the adjudicated assessments.")
+@option("--final", "Export the adjudicated assessments.")
 @option(
     "--combine",
+    "Combine assessors: text that any, most or all of them highlighted.",
     type=click.Choice(("union", "majority", "intersection")),
-    help="Combine assessors: text that any, most or all of them highlighted.",
 )
-@option("--all", "everything", is_flag=True, help="Export assessments that are not validated, too.")
+@option("--all everything", "Export assessments that are not validated, too.")
 @_topics
 @_collection
 @verbose_option
@@ -296,16 +283,14 @@ def _check_known(campaign: Campaign, assessors: tuple[str, ...], topics: tuple[s
 )
 @_campaign
 @click.argument("judgements", nargs=-1, required=True, metavar="JUDGEMENTS...")
-@option("--assessor", metavar="NAME", help="The assessor who gets the assessments.")
-@option("--final", is_flag=True, help="Import as the adjudicated assessments.")
+@option("--assessor=NAME", "The assessor who gets the assessments.")
+@option("--final", "Import as the adjudicated assessments.")
 @option(
-    "--from",
-    "chosen",
-    metavar="NAME|union|majority|intersection",
-    help="One of several assessors in the files, or a combination of all.",
+    "--from=NAME|union|majority|intersection chosen",
+    "One of several assessors in the files, or a combination of all.",
 )
-@option("--replace", is_flag=True, help="Replace existing assessments; their history stays.")
-@option("--add", is_flag=True, help="Add documents outside the pools to the pools.")
+@option("--replace", "Replace existing assessments; their history stays.")
+@option("--add", "Add documents outside the pools to the pools.")
 @_collection
 @input_options
 def _import(
@@ -356,11 +341,11 @@ def _import(
 @click.argument("name")
 @option(
     "--role",
+    "The role [default: assessor, or unchanged].",
     type=click.Choice(("assessor", "organiser")),
-    help="The role [default: assessor, or unchanged].",
 )
-@option("--password", "ask", is_flag=True, help="Ask for a password.")
-@option("--password-file", metavar="FILE|-", help="Read the password from the first line.")
+@option("--password ask", "Ask for a password.")
+@option("--password-file=FILE|-", "Read the password from the first line.")
 @_collection
 def _user(
     campaign: str,
@@ -419,11 +404,11 @@ def _read_first_line(path: str) -> str:
 @_assessors
 @option(
     "--each",
-    type=POSITIVE,
-    help="Give each topic to N assessors, so that all get about as many documents; existing "
+    "Give each topic to N assessors, so that all get about as many documents; existing "
     "assignments count.",
+    type=POSITIVE,
 )
-@option("--remove", is_flag=True, help="Take the topics back; assessments stay.")
+@option("--remove", "Take the topics back; assessments stay.")
 @_collection
 def _assign(
     campaign: str,
@@ -536,36 +521,27 @@ def _backup(campaign: str, copy: str, collection: str | None) -> None:
 @_collection
 @option(
     "--host",
+    "Address to listen at; any but this machine's own needs accounts with passwords.",
     default="127.0.0.1",
-    help="Address to listen at; any but this machine's own needs accounts with passwords.",
 )
 @option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=_PORT,
-    help="Port to listen at; 0 takes a free one.",
+    "--port", "Port to listen at; 0 takes a free one.", type=click.IntRange(0, 65535), default=_PORT
 )
 @option(
-    "--as",
-    "who",
-    metavar="NAME",
-    help="User whom the link signs in [default: the only assessor, else the organiser].",
+    "--as=NAME who", "User whom the link signs in [default: the only assessor, else the organiser]."
 )
 @option(
-    "--trusted-host",
-    "hosts",
-    multiple=True,
-    metavar="NAME",
-    help="Host name in the address of a proxy; repeatable. With it, people sign in with passwords "
+    "--trusted-host=NAME hosts",
+    "Host name in the address of a proxy; repeatable. With it, people sign in with passwords "
     "at any address.",
+    multiple=True,
 )
-@option("--https", is_flag=True, help="Browsers reach the server by HTTPS, through a proxy.")
+@option("--https", "Browsers reach the server by HTTPS, through a proxy.")
 @option(
-    "--open/--no-open",
-    "opens",
+    "--open/--no-open opens",
+    "Open the link in a browser [default: if this is a terminal].",
     default=None,
     show_default=False,
-    help="Open the link in a browser [default: if this is a terminal].",
 )
 def _serve(
     campaign: str,

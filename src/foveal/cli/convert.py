@@ -65,42 +65,28 @@ _GOLD = "Data of other tools"
 )
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@option("--to", "form", required=True, type=FORMAT, metavar="FORMAT", help="The format to write.")
+@option("--to=FORMAT form", "The format to write.", required=True, type=FORMAT)
 @option(
-    "--from",
-    "foreign",
-    metavar="NAME",
-    group=_GOLD,
-    help="Format of IN if another tool made it and its content does not show that: "
+    "--from=NAME foreign",
+    "Format of IN if another tool made it and its content does not show that: "
     "chunking-evaluation, legalbench-rag, squad, bioasq, kilt, qasper, trec-genomics, "
     "trec-genomics-run, web-annotation, beir, mtcb, label-studio, doccano, inception.",
+    _GOLD,
 )
 @option(
     "--repair",
-    is_flag=True,
-    group=_GOLD,
-    help="Move a quote of gold data to the only place within 100 characters of its offset.",
+    "Move a quote of gold data to the only place within 100 characters of its offset.",
+    _GOLD,
 )
+@option("--drop-mismatches", "Leave out quotes of gold data that do not match the text.", _GOLD)
+@option("--write-topics=FILE", "Write the questions of gold data, too, as JSON Lines.", _GOLD)
 @option(
-    "--drop-mismatches",
-    is_flag=True,
-    group=_GOLD,
-    help="Leave out quotes of gold data that do not match the text.",
-)
-@option(
-    "--write-topics",
-    metavar="FILE",
-    group=_GOLD,
-    help="Write the questions of gold data, too, as JSON Lines.",
-)
-@option(
-    "--focus",
-    "keep",
+    "--focus keep",
+    "Remove overlap from a run: keep the better ranked (if no word follows), the deeper or "
+    "the higher result.",
     type=click.Choice(FOCUS),
     is_flag=False,
     flag_value=FOCUS[0],
-    help="Remove overlap from a run: keep the better ranked (if no word follows), the deeper or "
-    "the higher result.",
 )
 @collection_option("to turn XPaths into offsets, or offsets into XPaths")
 @texts_option

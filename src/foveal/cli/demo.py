@@ -118,13 +118,12 @@ _STEPS = (
 
 
 @click.command("demo", cls=Command, examples=("foveal demo -o crossings --no-open",))
-@option("-o", "--output", metavar="DIR", default="foveal-demo", help="The directory to work in.")
+@option("-o --output=DIR", "The directory to work in.", default="foveal-demo")
 @option(
-    "--open/--no-open",
-    "to_open",
+    "--open/--no-open to_open",
+    "Show the report in the browser [default: at a terminal with a display].",
     default=None,
     show_default=False,
-    help="Show the report in the browser [default: at a terminal with a display].",
 )
 def command(output: str, *, to_open: bool | None) -> None:
     """Run a whole campaign on the bundled example.

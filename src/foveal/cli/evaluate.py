@@ -85,45 +85,40 @@ def _check_cache(folder: str) -> str | None:
 @click.argument("runs", nargs=-1, metavar="RUN...")
 @scoring_options()
 @option(
-    "--config",
-    metavar="FILE",
-    group=_EVALJ,
-    help="Configuration of EvalJ, properties or <metrics> XML, instead of -m and -t; RUN... and "
+    "--config=FILE",
+    "Configuration of EvalJ, properties or <metrics> XML, instead of -m and -t; RUN... and "
     "-j replace the paths it names.",
+    _EVALJ,
 )
 @option(
-    "--define",
+    "--define=NAME=PATH",
+    "Path that replaces $NAME in the paths of --config; repeatable.",
+    _EVALJ,
     multiple=True,
     type=_parse_definition,
-    metavar="NAME=PATH",
-    group=_EVALJ,
-    help="Path that replaces $NAME in the paths of --config; repeatable.",
 )
 @option(
-    "--fail-under",
-    multiple=True,
-    metavar="M=X",
-    group=CHECKS,
-    help="Exit with code 1 if the mean of a run is worse than X; repeatable. Scores M even if -m "
+    "--fail-under=M=X",
+    "Exit with code 1 if the mean of a run is worse than X; repeatable. Scores M even if -m "
     "does not name it.",
+    CHECKS,
+    multiple=True,
 )
 @option(
-    "--memory",
-    type=_parse_memory,
-    metavar="SIZE",
-    group=WORKERS,
-    help="Memory for reading a run, such as 500M or 4G; larger files are read in slices of whole "
+    "--memory=SIZE",
+    "Memory for reading a run, such as 500M or 4G; larger files are read in slices of whole "
     "topics, with the same result [default: a share of the free memory].",
+    WORKERS,
+    type=_parse_memory,
 )
 @option(
-    "--cache",
+    "--cache=DIR",
+    "Keep parsed runs in this folder, so that scoring the same files again skips parsing; "
+    "safe to delete.",
+    WORKERS,
     type=_check_cache,
     envvar="FOVEAL_CACHE",
     show_envvar=True,
-    metavar="DIR",
-    group=WORKERS,
-    help="Keep parsed runs in this folder, so that scoring the same files again skips parsing; "
-    "safe to delete.",
 )
 @summary_option
 @per_topic_option

@@ -14,12 +14,10 @@ from foveal.cli.shared import emit
 @click.command("formats", cls=Command, examples=("foveal formats fol",))
 @click.argument("name", required=False, type=FORMAT)
 @option(
-    "-f",
-    "--format",
-    "form",
+    "-f --format form",
+    "Write text, or JSON with everything known about the formats.",
     type=click.Choice(["text", "json"]),
     default="text",
-    help="Write text, or JSON with everything known about the formats.",
 )
 def command(name: str | None, form: str) -> None:
     """List the file formats by kind, or explain one: its fields and an example.

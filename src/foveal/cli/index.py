@@ -83,68 +83,57 @@ def _verify(paths: tuple[str, ...]) -> None:
     examples=("foveal index articles/ -o articles.fvx",),
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@option("-o", "--output", metavar="INDEX", help="The index file to write.")
+@option("-o --output=INDEX", "The index file to write.")
 @option(
     "--whitespace",
-    type=click.Choice(WHITESPACE),
-    help="Count white space as it is, runs as one, or not in text nodes of white space only "
+    "Count white space as it is, runs as one, or not in text nodes of white space only "
     "[default: keep, or as in the indexes given].",
+    type=click.Choice(WHITESPACE),
 )
 @option(
-    "--name-from",
+    "--name-from=path|TAG",
+    "Name documents by their path, or by the text of their first TAG element.",
     default="path",
-    metavar="path|TAG",
-    help="Name documents by their path, or by the text of their first TAG element.",
 )
-@option("--verify", is_flag=True, help="Build nothing: check that the indexes given are whole.")
+@option("--verify", "Build nothing: check that the indexes given are whole.")
 @option(
-    "--shard",
-    metavar="K/N",
-    group=WORKERS,
-    help="Index only the K-th of N equal shares; 'foveal index' merges their indexes.",
+    "--shard=K/N",
+    "Index only the K-th of N equal shares; 'foveal index' merges their indexes.",
+    WORKERS,
 )
 @option(
     "--max-errors",
+    "Number of documents that may fail.",
+    LIMITS,
     type=click.IntRange(min=0),
     default=0,
-    group=LIMITS,
-    help="Number of documents that may fail.",
 )
 @option(
-    "--max-depth",
-    type=POSITIVE,
-    default=Limits().depth,
-    group=LIMITS,
-    help="Deepest nesting of elements.",
+    "--max-depth", "Deepest nesting of elements.", LIMITS, type=POSITIVE, default=Limits().depth
 )
 @option(
-    "--max-attribute",
-    type=POSITIVE,
-    default=Limits().attribute,
-    group=LIMITS,
-    help="Longest attribute value.",
+    "--max-attribute", "Longest attribute value.", LIMITS, type=POSITIVE, default=Limits().attribute
 )
 @option(
     "--max-expansion",
+    "Most characters that entities add to a document.",
+    LIMITS,
     type=click.IntRange(min=0),
     default=Limits().expansion,
-    group=LIMITS,
-    help="Most characters that entities add to a document.",
 )
 @option(
     "--max-elements",
+    f"Most elements of a document, and one more per {BYTES_PER_ELEMENT} bytes.",
+    LIMITS,
     type=POSITIVE,
     default=Limits().elements,
-    group=LIMITS,
-    help=f"Most elements of a document, and one more per {BYTES_PER_ELEMENT} bytes.",
 )
 @option(
-    "--max-bytes",
+    "--max-bytes=SIZE",
+    "Longest document when unpacked.",
+    LIMITS,
     callback=lambda _context, _option, value: parse_size(value, "limit"),
     default="1G",
-    metavar="SIZE",
-    group=LIMITS,
-    help="Longest document when unpacked.",
 )
 @worker_options
 def command(

@@ -25,33 +25,21 @@ _TASKS = {
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @combine_options(
-    *(option(n, "tasks", flag_value=n[1:], multiple=True, help=text) for n, text in _TASKS.items())
+    *(option(f"{n} tasks", text, flag_value=n[1:], multiple=True) for n, text in _TASKS.items())
 )
 @option(
-    "-c",
-    "every_topic",
-    is_flag=True,
-    help="Average over all topics of the qrels; topics missing from a run score 0.",
+    "-c every_topic", "Average over all topics of the qrels; topics missing from a run score 0."
 )
-@option("-q", "per_topic", is_flag=True, help="Print lines per topic before those on 'all'.")
+@option("-q per_topic", "Print lines per topic before those on 'all'.")
 @option(
     "-n",
+    "Largest distance of a best entry point that still scores.",
     type=click.FloatRange(min=0, min_open=True, max=1e12),
     default=500,
-    help="Largest distance of a best entry point that still scores.",
 )
-@option("-beta", type=click.FloatRange(min=0, max=1e6), default=0.25, help="Weight of recall in F.")
-@option(
-    "-irr",
-    type=click.IntRange(min=1),
-    default=300,
-    help="Irrelevant characters tolerated in T2I.",
-)
-@option(
-    "--lenient",
-    is_flag=True,
-    help="Score results without a place (X or -1) as the official evaluator did.",
-)
+@option("-beta", "Weight of recall in F.", type=click.FloatRange(min=0, max=1e6), default=0.25)
+@option("-irr", "Irrelevant characters tolerated in T2I.", type=click.IntRange(min=1), default=300)
+@option("--lenient", "Score results without a place (X or -1) as the official evaluator did.")
 @input_options
 def command(
     qrels: str, runs: tuple[str, ...], tasks: tuple[str, ...], *, per_topic: bool, **options: Any

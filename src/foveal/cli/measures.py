@@ -57,8 +57,8 @@ _WIDTH = 100
     ),
 )
 @click.argument("name", required=False, type=MEASURE)
-@option("--presets", is_flag=True, help="List the official settings, or all measures of one.")
-@option("--properties", is_flag=True, help="Compare families of measures by what they reward.")
+@option("--presets", "List the official settings, or all measures of one.")
+@option("--properties", "Compare families of measures by what they reward.")
 def command(name: str | None, *, presets: bool, properties: bool) -> None:
     """List the measures, or explain one: formula, parameters, source, example."""
     if properties and (name or presets):

@@ -100,13 +100,25 @@ class Option(click.Option):
         return extra
 
 
-def option(*names: str, **settings: Any) -> Decorator:
-    """Return an option, under the heading `group` of ``--help-all``; its default is shown."""
+def option(spelling: str, text: str, group: str = "", **settings: Any) -> Decorator:
+    """Return an option, under the heading `group` of ``--help-all``; its default is shown.
+
+    `spelling` is that of the usage, ``-o --output=FILE``, and then the name of the parameter if it
+    is not that of the option. Without a value such as ``FILE`` or a type, the option is a flag.
+    """
+    names = []
+    for word in spelling.split():
+        name, _, metavar = word.partition("=")
+        names.append(name)
+        if metavar:
+            settings["metavar"] = metavar
+    if not settings.keys() & {"metavar", "type", "default"}:
+        settings["is_flag"] = True
     settings.setdefault("show_default", "default" in settings)
     for kind, metavar in ((click.IntRange, "N"), (click.FloatRange, "X")):
         if isinstance(settings.get("type"), kind):
             settings.setdefault("metavar", metavar)
-    return click.option(*names, cls=Option, **settings)
+    return click.option(*names, cls=Option, group=group, help=text, **settings)
 
 
 class Command(click.Command):
@@ -256,152 +268,127 @@ VERBOSE = "foveal.verbose"
 """Key in the context of a command: True to print all warnings, False for the first."""
 
 verbose_option = option(
-    "-v",
-    "--verbose",
+    "-v --verbose",
+    "Print all warnings [default: on a terminal the first, and their number].",
+    OUTPUT,
     flag_value="on",
     expose_value=False,
     type=lambda _: click.get_current_context().meta.update({VERBOSE: True}),
-    group=OUTPUT,
-    help="Print all warnings [default: on a terminal the first, and their number].",
 )
 max_bytes_option = option(
-    "--max-bytes",
-    metavar="SIZE",
+    "--max-bytes=SIZE",
+    "Largest size of a compressed input when unpacked, such as 4G [default: 1G or 100 times "
+    "the file, at most the free memory].",
+    LIMITS,
     type=_limit_bytes,
     expose_value=False,
     is_eager=True,  # before files named by other options are read
-    group=LIMITS,
-    help="Largest size of a compressed input when unpacked, such as 4G [default: 1G or 100 times "
-    "the file, at most the free memory].",
 )
 input_options = combine_options(max_bytes_option, verbose_option)
 seed_option = option(
-    "--seed",
+    "--seed=N",
+    "Seed of the random numbers; the same seed gives the same output.",
     type=click.IntRange(min=0),
     default=0,
-    metavar="N",
-    help="Seed of the random numbers; the same seed gives the same output.",
 )
 summary_option = option(
-    "--summary",
-    metavar="FILE|github",
-    group=CHECKS,
-    help="Append a summary in GitHub's Markdown to this file; github is the file named by "
+    "--summary=FILE|github",
+    "Append a summary in GitHub's Markdown to this file; github is the file named by "
     "$GITHUB_STEP_SUMMARY.",
+    CHECKS,
 )
 worker_options = combine_options(
     option(
-        "-w",
-        "--workers",
+        "-w --workers=N",
+        "Number of processes [default: one per core if the inputs are large].",
+        WORKERS,
         type=POSITIVE,
-        metavar="N",
-        group=WORKERS,
-        help="Number of processes [default: one per core if the inputs are large].",
     ),
     option(
-        "--dask",
-        metavar="ADDRESS",
-        group=WORKERS,
-        help="Work on a Dask cluster: the address of its scheduler, such as tcp://10.0.0.1:8786, "
+        "--dask=ADDRESS",
+        "Work on a Dask cluster: the address of its scheduler, such as tcp://10.0.0.1:8786, "
         "or file: and the path of its scheduler file.",
+        WORKERS,
     ),
 )
-output_option = option(
-    "-o", "--output", metavar="FILE", group=OUTPUT, help="Write here instead of standard output."
-)
+output_option = option("-o --output=FILE", "Write here instead of standard output.", OUTPUT)
 exact_csv_option = option(
     "--exact-csv",
+    "In csv, do not put an apostrophe before names that a spreadsheet would run: those that "
+    "begin with = + - @.",
+    OUTPUT,
     flag_value="on",
     type=_set_exact_csv,
     expose_value=False,
-    group=OUTPUT,
-    help="In csv, do not put an apostrophe before names that a spreadsheet would run: those that "
-    "begin with = + - @.",
 )
-per_topic_option = option(
-    "-q", "--per-topic", is_flag=True, group=OUTPUT, help="Print a row per topic before the means."
-)
+per_topic_option = option("-q --per-topic", "Print a row per topic before the means.", OUTPUT)
 only_topics_option = option(
-    "--only-topics",
+    "--only-topics=LIST|@FILE",
+    "Use only these topics, such as 1,2,3, or those listed in a file.",
+    JUDGED,
     type=parse_topics,
-    metavar="LIST|@FILE",
-    group=JUDGED,
-    help="Use only these topics, such as 1,2,3, or those listed in a file.",
 )
 exclude_tags_option = option(
-    "--exclude-tags",
+    "--exclude-tags=LIST",
+    "Drop these elements from the judgements, such as collectionlink,outsidelink.",
+    JUDGED,
     type=parse_comma_list,
-    metavar="LIST",
-    group=JUDGED,
-    help="Drop these elements from the judgements, such as collectionlink,outsidelink.",
 )
 texts_option = option(
-    "--texts",
-    metavar="PATH",
-    group=TEXTS,
-    help="Texts of the documents, for results and judgements given by text or in other units: a "
+    "--texts=PATH",
+    "Texts of the documents, for results and judgements given by text or in other units: a "
     "directory, an archive, or JSON Lines of doc and text.",
+    TEXTS,
 )
 documents_option = option(
-    "--documents",
-    metavar="SOURCE",
-    group=TEXTS,
-    help="Directory or archive that was indexed: the texts of -C, and numbers in structured "
-    "queries.",
+    "--documents=SOURCE",
+    "Directory or archive that was indexed: the texts of -C, and numbers in structured queries.",
+    TEXTS,
 )
 name_from_option = option(
-    "--name-from",
-    metavar="TAG",
-    group=TEXTS,
-    help="Documents are named by their first such element, as in 'foveal index'.",
+    "--name-from=TAG",
+    "Documents are named by their first such element, as in 'foveal index'.",
+    TEXTS,
 )
 topics_file_option = option(
-    "--topics-file",
-    metavar="PATH",
-    group=JUDGED,
-    help="The topic statements: titles, and castitles for --cas and for tasks that use them.",
+    "--topics-file=PATH",
+    "The topic statements: titles, and castitles for --cas and for tasks that use them.",
+    JUDGED,
 )
 tag_classes_option = option(
-    "--tag-classes",
-    type=parse_comma_list,
-    metavar="LIST",
-    group=CAS,
-    help="Tags that structured queries treat as equal: ieee, or a list such as sec=ss1=ss2,p=ip1 "
+    "--tag-classes=LIST",
+    "Tags that structured queries treat as equal: ieee, or a list such as sec=ss1=ss2,p=ip1 "
     "[default: none].",
+    CAS,
+    type=parse_comma_list,
 )
 snap_option = option(
-    "--snap",
-    is_flag=True,
-    group=LIMITS,
-    help="Replace a result that is not an element with the smallest enclosing element.",
+    "--snap", "Replace a result that is not an element with the smallest enclosing element.", LIMITS
 )
 lenient_option = option(
     "--lenient",
-    is_flag=True,
-    group=LIMITS,
-    help="Clip results that end after their document; keep results that the collection does not "
+    "Clip results that end after their document; keep results that the collection does not "
     "hold, without text.",
+    LIMITS,
 )
 recompute_option = option(
     "--recompute",
-    is_flag=True,
-    group=JUDGED,
-    help="Take the sizes of assessed elements from the collection, not from the judgements.",
+    "Take the sizes of assessed elements from the collection, not from the judgements.",
+    JUDGED,
 )
 cas_options = combine_options(
     option(
         "--cas",
-        type=click.Choice(CAS_READINGS),
-        group=CAS,
-        help="Keep the assessed elements that match the topics' queries: target, then support, "
+        "Keep the assessed elements that match the topics' queries: target, then support, "
         "each strictly (S) or vaguely (V).",
+        CAS,
+        type=click.Choice(CAS_READINGS),
     ),
     option(
-        "--support-judgements",
+        "--support-judgements=PATH",
+        "Judgements of the sub-topics, for --cas VS and SS; repeatable.",
+        CAS,
         multiple=True,
-        metavar="PATH",
-        group=CAS,
-        help="Judgements of the sub-topics, for --cas VS and SS; repeatable.",
     ),
     tag_classes_option,
 )
@@ -410,69 +397,54 @@ cas_options = combine_options(
 def judgements_option(*, required: bool = False) -> Decorator:
     """Return the options for judgements: any number of files, their size, their warnings."""
     given = option(
-        "-j",
-        "--judgements",
+        "-j --judgements=PATH",
+        "File or directory of judgements; repeatable.",
         multiple=True,
         required=required,
-        metavar="PATH",
-        help="File or directory of judgements; repeatable.",
     )
     return combine_options(given, input_options)
 
 
 def collection_option(needed: str = "where results are XPaths") -> Decorator:
     """Return the option for a collection index; `needed` says in the help where it is needed."""
-    return option(
-        "-C",
-        "--collection",
-        metavar="INDEX",
-        help=f"Collection index ('foveal index'), needed {needed}.",
-    )
+    return option("-C --collection=INDEX", f"Collection index ('foveal index'), needed {needed}.")
 
 
 def assessors_option(*more: str, **settings: Any) -> Decorator:
     """Return the option for several assessors; `more` are choices beside the usual ones."""
     return option(
         "--assessors",
+        "Text that counts where several assessors judged a document.",
+        JUDGED,
         metavar="|".join(("union", "majority", "intersection", *more, "NAME")),
-        group=JUDGED,
-        help="Text that counts where several assessors judged a document.",
-        **({"default": "union"} | settings),
+        **{"default": "union"} | settings,
     )
 
 
 def format_option(formats: Sequence[str] = FORMATS, more: str = "") -> Decorator:
     """Return the options for the format: by default a table on a terminal, tsv elsewhere."""
     form = option(
-        "-f",
-        "--format",
-        "form",
+        "-f --format form",
+        f"Output format: {', '.join(formats)}{more} [default: table on a terminal, else tsv].",
+        OUTPUT,
         type=click.Choice(formats),
         metavar="|".join(formats) if len(formats) < 4 else "FORMAT",
-        group=OUTPUT,
-        help=f"Output format: {', '.join(formats)}{more} [default: table on a terminal, else tsv].",
     )
     return combine_options(form, exact_csv_option)
 
 
 _MEASURES = combine_options(
     option(
-        "-m",
-        "--measure",
-        "measures",
+        "-m --measure=M measures",
+        "Measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.",
         multiple=True,
         type=MEASURE,
-        metavar="M",
-        help="Measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.",
     ),
     option(
-        "-t",
-        "--task",
-        "tasks",
+        "-t --task=PRESET tasks",
+        "Official settings, such as 2009.Focused.",
         multiple=True,
         type=TASK,
-        metavar="PRESET",
-        help="Official settings, such as 2009.Focused.",
     ),
 )
 
@@ -484,38 +456,35 @@ def _at_most_one(_: click.Context, __: click.Parameter, values: tuple[str, ...])
 
 
 _ONE_MEASURE = option(
-    "-m",
-    "--measure",
+    "-m --measure=M",
+    "The measure [default: charR].",
     multiple=True,
     type=MEASURE,
     callback=_at_most_one,
-    metavar="M",
-    help="The measure [default: charR].",
 )
 _RULES = combine_options(
     option(
         "--topics",
+        "Average over all judged topics (missing ones score 0), those in the run, or those "
+        "in all runs.",
+        JUDGED,
         type=click.Choice(TOPIC_POLICIES),
         default="judged",
-        group=JUDGED,
-        help="Average over all judged topics (missing ones score 0), those in the run, or those "
-        "in all runs.",
     ),
     option(
         "--undefined",
+        "Topics on which a measure is undefined, such as recall without relevant text: leave "
+        "them out of the mean, or count them as 0 as trec_eval does.",
+        JUDGED,
         type=click.Choice(UNDEFINED_POLICIES),
         default="skip",
-        group=JUDGED,
-        help="Topics on which a measure is undefined, such as recall without relevant text: leave "
-        "them out of the mean, or count them as 0 as trec_eval does.",
     ),
     only_topics_option,
     option(
-        "--pools",
+        "--pools=LIST",
+        "Use only the assessments of these pools, such as 275,297.",
+        JUDGED,
         type=parse_comma_list,
-        metavar="LIST",
-        group=JUDGED,
-        help="Use only the assessments of these pools, such as 275,297.",
     ),
     topics_file_option,
     assessors_option("each"),
@@ -523,31 +492,20 @@ _RULES = combine_options(
     recompute_option,
     option(
         "--overlap",
+        "Treatment of overlapping results [default: the measure's own rule].",
+        LIMITS,
         type=click.Choice(OVERLAP_POLICIES),
-        group=LIMITS,
-        help="Treatment of overlapping results [default: the measure's own rule].",
     ),
-    option(
-        "--regroup",
-        is_flag=True,
-        group=LIMITS,
-        help="Bring interleaved results of a document together.",
-    ),
+    option("--regroup", "Bring interleaved results of a document together.", LIMITS),
     snap_option,
-    option(
-        "--truncate",
-        is_flag=True,
-        group=LIMITS,
-        help="Cut results that exceed the limits of a restricted task.",
-    ),
+    option("--truncate", "Cut results that exceed the limits of a restricted task.", LIMITS),
     lenient_option,
     option(
-        "--max-results",
-        type=POSITIVE,
-        metavar="N",
-        group=LIMITS,
-        help="Cut each topic of a run at N results [default: no cut; 1500 in tasks up to 2006 and "
+        "--max-results=N",
+        "Cut each topic of a run at N results [default: no cut; 1500 in tasks up to 2006 and "
         "with --config].",
+        LIMITS,
+        type=POSITIVE,
     ),
     texts_option,
     documents_option,

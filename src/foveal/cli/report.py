@@ -31,9 +31,7 @@ from foveal.cli.shared import (
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @scoring_options()
-@option(
-    "--by", metavar="M", help="The measure that decides which run is best [default: the first]."
-)
+@option("--by=M", "The measure that decides which run is best [default: the first].")
 @output_option
 @click.pass_context
 def command(

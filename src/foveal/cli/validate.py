@@ -30,19 +30,17 @@ _MOST = 20
     "validate", cls=Command, examples=("foveal validate my.run -t 2009.Focused -C wiki.fvx",)
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@option("-t", "--task", type=TASK, metavar="PRESET", help="The task that the run is for.")
+@option("-t --task=PRESET", "The task that the run is for.", type=TASK)
 @collection_option("to check documents, paths and offsets")
 @topics_file_option
 @tag_classes_option
 @max_bytes_option
-@option("--max-results", type=POSITIVE, default=1500, help="Most results of a topic.")
+@option("--max-results", "Most results of a topic.", type=POSITIVE, default=1500)
 @option(
-    "-f",
-    "--format",
-    "form",
+    "-f --format form",
+    "Print 20 problems of each file, or all as JSON.",
     type=click.Choice(["table", "json"]),
     default="table",
-    help="Print 20 problems of each file, or all as JSON.",
 )
 def command(
     runs: tuple[str, ...],
