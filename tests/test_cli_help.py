@@ -80,6 +80,19 @@ def test_all_options_are_in_the_long_help(
     assert ("--help-all shows" in short.splitlines()[-1]) == bool(hidden)
 
 
+def test_a_command_has_no_options_that_it_does_not_use(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = ("budget", "my.run", "-j", "qrels")
+    for option in ("--snap", "--truncate", "--recompute", "--dask=x", "--cas=VV", "--task=x"):
+        outcome = call(capsys, *run, option)
+        assert outcome.code == 2
+        assert "No such option" in outcome.err
+    for option in ("--max-depth=3", "--whitespace=keep", "-w1", "-ox"):
+        outcome = call(capsys, "index", "my.fvx", "--verify", option)
+        assert (outcome.code, outcome.err[:16]) == (2, "foveal: --verify")
+
+
 # -- completion ------------------------------------------------------------------------------------
 
 

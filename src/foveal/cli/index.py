@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from foveal.cli.options import LIMITS, POSITIVE, WORKERS, Command, option, worker_options
 from foveal.cli.shared import open_executor, say
@@ -155,8 +156,10 @@ def command(
     complete.
     """
     if verify:
-        if output is not None or shard is not None:
-            raise UsageError("--verify builds nothing; expected only indexes with it")
+        context = click.get_current_context()
+        for name in context.params.keys() - {"sources", "verify"}:
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise UsageError("--verify builds nothing; expected only indexes with it")
         _verify(sources)
         return
     if output is None:

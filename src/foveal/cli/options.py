@@ -486,10 +486,7 @@ _RULES = combine_options(
         JUDGED,
         type=parse_comma_list,
     ),
-    topics_file_option,
     assessors_option("each"),
-    exclude_tags_option,
-    recompute_option,
     option(
         "--overlap",
         "Treatment of overlapping results [default: the measure's own rule].",
@@ -497,8 +494,6 @@ _RULES = combine_options(
         type=click.Choice(OVERLAP_POLICIES),
     ),
     option("--regroup", "Bring interleaved results of a document together.", LIMITS),
-    snap_option,
-    option("--truncate", "Cut results that exceed the limits of a restricted task.", LIMITS),
     lenient_option,
     option(
         "--max-results=N",
@@ -510,15 +505,24 @@ _RULES = combine_options(
     texts_option,
     documents_option,
     name_from_option,
-    cas_options,
 )
 """Options for the topics that count, and for how measures are applied."""
+_TASK_RULES = combine_options(
+    topics_file_option,
+    exclude_tags_option,
+    recompute_option,
+    snap_option,
+    option("--truncate", "Cut results that exceed the limits of a restricted task.", LIMITS),
+    cas_options,
+    worker_options,
+)
+"""Options for tasks, and for measures of elements."""
 
 
 def scoring_options(*, one_measure: bool = False) -> Decorator:
     """Return the options for judgements, measures, tasks and everything that decides a score.
 
-    A command with `one_measure` has no task, and works in this process.
+    A command with `one_measure` has no task and no measure of elements, and works in this process.
     """
-    chosen = [_ONE_MEASURE, _RULES] if one_measure else [_MEASURES, _RULES, worker_options]
+    chosen = [_ONE_MEASURE, _RULES] if one_measure else [_MEASURES, _RULES, _TASK_RULES]
     return combine_options(judgements_option(), collection_option(), *chosen)

@@ -18,7 +18,7 @@ from foveal.cli.options import (
     parse_comma_list,
     parse_positive,
 )
-from foveal.cli.shared import emit, emit_result
+from foveal.cli.shared import emit, emit_result, warn
 from foveal.errors import UsageError
 from foveal.formats.result_files import separated
 
@@ -143,6 +143,7 @@ def command(
     from foveal.formats import read_judgements
 
     truth = read_judgements(list(judgements))
+    warn(truth.notes)
     taken = list(_divisions(truth, divisions, windows, pages, collection, tags))
     if not taken:
         raise UsageError("no division given; expected --division, --window, --pages or --tags")
