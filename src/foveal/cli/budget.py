@@ -43,7 +43,7 @@ def parse_budgets(text: str) -> tuple[int, ...]:
     type=click.Choice(("characters", "tokens", "results")),
     default="characters",
     show_default=True,
-    help="What a budget counts; tokens are a field of the results.",
+    help="Unit of a budget; tokens are a field of the results.",
 )
 @click.option("--at", type=parse_budgets, metavar="LIST", help="These budgets, as in 250,500,1000.")
 @click.option(

@@ -76,7 +76,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     type=click.Choice(_WORSE),
     default=_WORSE[0],
     show_default=True,
-    help="What counts as worse: a significant difference, or any.",
+    help="Count only a significant difference as worse, or any.",
 )
 @summary_option
 @click.option(
@@ -93,7 +93,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     type=click.Choice(list(CORRECTIONS)),
     default="holm",
     show_default=True,
-    help="For many pairs, over all pairs of one measure.",
+    help="Correction for multiple tests, over all pairs of one measure.",
 )
 @click.option(
     "--alternative",
@@ -108,7 +108,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     default=0.05,
     show_default=True,
     metavar="P",
-    help="Significant is a corrected p below this.",
+    help="Level of significance, for corrected p-values.",
 )
 @click.option(
     "--confidence",
@@ -116,7 +116,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     default=0.95,
     show_default=True,
     metavar="P",
-    help="Of the intervals.",
+    help="Confidence level of the intervals.",
 )
 @click.option(
     "--interval",
@@ -131,7 +131,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     default=10_000,
     show_default=True,
     metavar="B",
-    help="Of the randomisation and bootstrap tests and the bootstrap intervals.",
+    help="Number of resamples in randomisation and bootstrap tests and bootstrap intervals.",
 )
 @seed_option
 @click.option(
@@ -145,7 +145,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     default=0.8,
     show_default=True,
     metavar="P",
-    help="Chance of finding the difference that the number of topics needed stands for.",
+    help="Statistical power assumed when estimating the number of topics needed.",
 )
 @click.option(
     "--show",

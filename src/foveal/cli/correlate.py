@@ -67,7 +67,7 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
     type=click.Choice(("measure", "quant", "topics")),
     default="measure",
     show_default=True,
-    help="What the compared rankings differ in: the measure, its quantisation, or the topics.",
+    help="Compare rankings by measure, by quantisation, or by topics.",
 )
 @click.option(
     "-c",
@@ -99,7 +99,7 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
     help="Random draws of topics, for --by topics and --stability.",
 )
 @click.option(
-    "--seed", type=int, default=2005, show_default=True, help="Where random numbers start."
+    "--seed", type=int, default=2005, show_default=True, help="Seed of the random numbers."
 )
 @click.option(
     "--stability", is_flag=True, help="Add the swap rate of each measure by number of topics."

@@ -57,7 +57,7 @@ _SIMULATED = 20
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.05,
     show_default=True,
-    help="At which an average is called reversed.",
+    help="Level of significance at which an average counts as reversed.",
 )
 @click.option(
     "--table",

@@ -97,7 +97,7 @@ def _check_graph(context: click.Context, _: click.Parameter, value: str) -> str:
     default=3.5,
     show_default=True,
     metavar="INCHES",
-    help="Of a picture; letters keep their size.",
+    help="Width of a picture; letters keep their size.",
 )
 @click.option(
     "-o",

@@ -70,7 +70,7 @@ def _budget(
     type=click.Choice(_UNITS),
     default="document",
     show_default=True,
-    help="What is pooled; spans and elements that two runs return alike are one.",
+    help="Unit to pool; equal spans and elements of two runs are one.",
 )
 @click.option(
     "--depth",
@@ -102,7 +102,7 @@ def _budget(
 @click.option(
     "--include-judged",
     is_flag=True,
-    help="Pool what is judged too, as if it were judged only now.",
+    help="Pool judged units, too, as if they were judged only now.",
 )
 @click.option(
     "--beta",
@@ -118,10 +118,12 @@ def _budget(
     help="A collection index: spans of results that are XPaths, elements of those that are not.",
 )
 @click.option(
-    "--snap", is_flag=True, help="Take for a result that is no element the smallest around it."
+    "--snap",
+    is_flag=True,
+    help="Replace a result that is not an element with the smallest enclosing element.",
 )
 @click.option(
-    "--no-support", is_flag=True, help="Leave out what the runs returned of each document."
+    "--no-support", is_flag=True, help="Leave out the results of the runs in each document."
 )
 @click.option(
     "--stats",

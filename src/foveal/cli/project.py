@@ -91,7 +91,7 @@ def _windows(
     default="union",
     show_default=True,
     metavar="union|majority|intersection|NAME",
-    help="What counts where several assessors judged a document.",
+    help="Text that counts where several assessors judged a document.",
 )
 @click.option(
     "--grades",

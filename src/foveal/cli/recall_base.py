@@ -65,7 +65,7 @@ def _tags(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     default="union",
     show_default=True,
     metavar="union|majority|intersection|each|NAME",
-    help="What counts where several assessors judged a document.",
+    help="Text that counts where several assessors judged a document.",
 )
 @click.option(
     "--exclude-tags",

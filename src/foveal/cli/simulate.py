@@ -64,7 +64,7 @@ from foveal.cli.shared import given_options, say, warn
     default="union",
     show_default=True,
     metavar="union|majority|intersection|NAME",
-    help="What counts where several assessors judged a document.",
+    help="Text that counts where several assessors judged a document.",
 )
 def command(
     judgements: tuple[str, ...],

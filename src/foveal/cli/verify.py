@@ -59,7 +59,7 @@ _MOST = 20
     type=click.FloatRange(0, 1, min_open=True),
     default=0.7,
     show_default=True,
-    help="From which a text counts as a changed quote.",
+    help="Least similarity of a text that counts as a changed quote.",
 )
 @click.option(
     "--repair",
