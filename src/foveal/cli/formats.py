@@ -8,7 +8,7 @@ import re
 import click
 
 from foveal.cli.options import FORMAT, Command, option
-from foveal.cli.shared import emit
+from foveal.cli.shared import emit, list_under_headings
 
 
 @click.command("formats", cls=Command, examples=("foveal formats fol",))
@@ -52,12 +52,11 @@ def command(name: str | None, form: str) -> None:
         ]
         lines.append(json.dumps(records, indent=1))
     elif name is None:
-        width = max(len(one.name) for one in found)
-        for kind in dict.fromkeys(one.kind for one in found):
-            lines += ["", kind] if lines else [kind]
-            for one in (one for one in found if one.kind == kind):
-                marks = ("r" if one.reads else " ") + ("w" if one.write is not None else " ")
-                lines.append(f"  {one.name:{width}}  {marks}  {one.summary}")
+        marks = [("r" if one.reads else " ") + ("w" if one.write else " ") for one in found]
+        lines = list_under_headings(
+            (one.kind, one.name, f"{mark}  {one.summary}")
+            for one, mark in zip(found, marks, strict=True)
+        )
     else:
         for one in found:
             title = f"{one.name} ({one.kind})"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import click
 
 from foveal.cli.options import MEASURE, Command, option
+from foveal.cli.shared import list_under_headings
 from foveal.errors import UsageError
 
 _GAIN = ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list.")
@@ -73,19 +74,6 @@ def command(name: str | None, *, presets: bool, properties: bool) -> None:
     click.echo("".join(f"{line}\n" for line in lines), nl=False)
 
 
-def _list_under_headings(rows: Iterable[tuple[str, str, str]]) -> list[str]:
-    """Return lines of names and texts, those of each heading below it."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for heading, name, text in rows:
-        groups.setdefault(heading, []).append((name, text))
-    width = max(len(name) for own in groups.values() for name, _ in own)
-    lines: list[str] = []
-    for heading, own in groups.items():
-        lines += ["", heading] if lines else [heading]
-        lines += [f"  {name:{width}}  {text}" for name, text in own]
-    return lines
-
-
 def _list_measures() -> list[str]:
     from foveal.measures import all_measures
 
@@ -98,7 +86,7 @@ def _list_measures() -> list[str]:
         mark = " [unsound]" if measure.unsound else ""
         place = order.get(section, len(order))
         rows.append((place, (heading, measure.spelling, f"{text}{mark}")))
-    return _list_under_headings(row for _, row in sorted(rows, key=lambda pair: pair[0]))
+    return list_under_headings(row for _, row in sorted(rows, key=lambda pair: pair[0]))
 
 
 def _list_presets() -> list[str]:
@@ -115,7 +103,7 @@ def _list_presets() -> list[str]:
         heading = _YEARS[since] if preset.name[0].isdigit() else "RAG"
         rows.append((heading, preset.name, f"{measures}{note}"))
     order = ["RAG", *_YEARS.values()]
-    return _list_under_headings(sorted(rows, key=lambda row: order.index(row[0])))
+    return list_under_headings(sorted(rows, key=lambda row: order.index(row[0])))
 
 
 def _explain_preset(name: str) -> list[str]:

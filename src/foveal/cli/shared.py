@@ -268,6 +268,19 @@ def print_warnings(context: click.Context) -> None:
         say(f"warning: {warning}")
 
 
+def list_under_headings(rows: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Return lines of names and texts, those of each heading below it."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for heading, name, text in rows:
+        groups.setdefault(heading, []).append((name, text))
+    width = max(len(name) for own in groups.values() for name, _ in own)
+    lines: list[str] = []
+    for heading, own in groups.items():
+        lines += ["", heading] if lines else [heading]
+        lines += [f"  {name:{width}}  {text}" for name, text in own]
+    return lines
+
+
 @contextmanager
 def progress_bar(length: int, label: str) -> Iterator[Callable[[], None] | None]:
     """Show a progress bar on a terminal if there is more than one step to wait for."""
