@@ -15,6 +15,8 @@ import click
 
 import foveal
 from foveal.cli import cli
+from foveal.cli.measures import FAMILIES
+from foveal.cli.options import group_options
 from foveal.evaluation import PRESETS, Preset
 from foveal.formats import list_formats
 from foveal.measures import Measure, all_measures, parse_measure
@@ -28,27 +30,6 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
-
-FAMILIES = {
-    "12": ("Returned text", "The results of a topic as text that is read from the top."),
-    "13": ("In context", "Documents are ranked; each scores by the parts returned of it."),
-    "14": ("Entry points", "A result tells the reader where to start in a document."),
-    "17": ("Documents", "The classic measures, each document at the rank of its first result."),
-    "11": ("HiXEval", "Precision and recall of text, with a price on text that comes again."),
-    "16": ("Patience", "A reader enters at each result and reads on while it pays."),
-    "6": ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list."),
-    "7": ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list."),
-    "8": ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list."),
-    "9": ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list."),
-    "10": ("Fetch & Browse", "Documents are fetched first, then elements found in each."),
-    "4": ("Early INEX", "Precision and recall over graded elements, 2002 to 2004."),
-    "5": ("Early INEX", "Precision and recall over graded elements, 2002 to 2004."),
-    "15": ("User models", "A user moves on from results to targets, with some probability."),
-    "18": ("Overlap", "How much a run repeats itself. Low is good."),
-    "29": ("Counts", "What there is and what came back; no scores."),
-    "30": ("Other tools", "What other programs compute, to the digit, sound or not."),
-}
-"""Number of a family, as measures declare it before the point, to its title and first words."""
 
 MEASURES = """\
 # Measures
@@ -91,9 +72,11 @@ OFFICIAL = """\
 COMMANDS = """\
 # Commands
 
-Data go to standard output; warnings and progress to standard error. Exit codes: 0 done, 1 done and
-a problem found that was looked for, 2 wrong use or bad input, 130 interrupted. `python -m foveal`
-is the same as `foveal`.
+Data go to standard output; warnings and progress to standard error. Exit codes: 0 success, 1 a
+check failed, 2 bad input or usage, 130 interrupted. `python -m foveal` is the same as `foveal`.
+
+`--help` shows the options of daily use, `--help-all` all of them. Warnings come after the result; a
+terminal shows the first and their number, or with `-v` all of them.
 """
 
 
@@ -284,25 +267,35 @@ def _presets(presets: Iterable[Preset]) -> list[str]:
 
 def commands_page() -> str:
     """Usage and options of every command."""
-    lines = [COMMANDS]
     settings: dict[str, Any] = dict(cli.context_settings)
     top = click.Context(cli, info_name="foveal", **settings)
-    for name in cli.list_commands(top):
-        command = cli.get_command(top, name)
+    return "\n".join([COMMANDS, *_subcommands(cli, top)])
+
+
+def _subcommands(group: click.Group, context: click.Context) -> Iterator[str]:
+    """The sections of the commands of a group, and of their own commands."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         assert command is not None
-        lines += _command(command, click.Context(command, info_name=name, parent=top))
-    return "\n".join(lines)
+        own = click.Context(command, info_name=name, parent=context)
+        yield from _command(command, own)
+        if isinstance(command, click.Group):
+            yield from _subcommands(command, own)
 
 
 def _command(command: click.Command, context: click.Context) -> list[str]:
-    """The section of one command."""
-    lines = [f"## {context.command_path} {{#{command.name}}}", ""]
+    """The section of one command: its options under the headings of ``--help-all``."""
+    path = context.command_path
+    anchor = "-".join(path.split()[1:])
+    lines = [f"{'#' * len(path.split())} {path} {{#{anchor}}}", ""]
     lines += [inspect.cleandoc(command.help or ""), ""]
-    lines += block(" ".join([context.command_path, *command.collect_usage_pieces(context)]))
-    records = (parameter.get_help_record(context) for parameter in command.get_params(context))
-    rows = ((code(names), text) for names, text in filter(None, records) if text)
-    lines += table(("Option", "Meaning"), rows)
-    return [*lines, "For example:", "", *block((command.epilog or "").removeprefix("Example: "))]
+    lines += block(" ".join([path, *command.collect_usage_pieces(context)]))
+    for heading, options in group_options(command.get_params(context)).items():
+        records = (option.get_help_record(context) for option in options)
+        rows = ((code(names), text) for names, text in filter(None, records))
+        lines += table((heading, "Meaning"), rows)
+    examples = getattr(command, "examples", ()) or [(command.epilog or "").partition(": ")[2]]
+    return [*lines, "For example:", "", *block(*examples)]
 
 
 # -- problems ----------------------------------------------------------------------------------

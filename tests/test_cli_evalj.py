@@ -314,13 +314,3 @@ def test_sizes_are_those_of_the_file_unless_recomputed(
     assert values(evaluate(capsys, *args).out)[key] == pytest.approx(2 * 0.6)
     recomputed = evaluate(capsys, *args, "--recompute")
     assert values(recomputed.out)[key] == pytest.approx(2 * 0.8)
-
-
-def test_the_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
-    text = evaluate(capsys, "--help").out
-    for option in (
-        *("--config", "--define", "--topics-file", "--pools", "--cas", "--support-judgements"),
-        *("--exclude-tags", "--snap", "--recompute", "--regroup", "--truncate", "--lenient"),
-    ):
-        assert option in text
-    assert "foveal evaluate --config" in text

@@ -14,7 +14,7 @@ import pytest
 
 import foveal
 from command import QRELS, RUN, call, write_toy
-from foveal.cli.shared import FORMATS
+from foveal.cli.options import FORMATS
 from foveal.formats.result_files import DATA_FORMATS
 from foveal.model.tables import TABLE_FORMATS
 

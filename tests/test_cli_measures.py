@@ -12,10 +12,20 @@ from foveal.evaluation import PRESETS
 from foveal.measures import Measure, all_measures
 
 
-def test_the_list_names_every_measure(capsys: pytest.CaptureFixture[str]) -> None:
+def listed(text: str) -> dict[str, list[str]]:
+    """The first words of the lines below each heading."""
+    parts = [part.splitlines() for part in text.split("\n\n")]
+    assert all(line.startswith("  ") for _, *lines in parts for line in lines)
+    return {heading: [line.split()[0] for line in lines] for heading, *lines in parts}
+
+
+def test_the_list_names_every_measure_under_headings(capsys: pytest.CaptureFixture[str]) -> None:
     main(["measures"])
-    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert listed == [measure.spelling for measure in all_measures()]
+    groups = listed(capsys.readouterr().out)
+    names = [name for own in groups.values() for name in own]
+    assert sorted(names) == sorted(measure.spelling for measure in all_measures())
+    first = next(iter(groups.values()))
+    assert {"iP@x", "AiP", "charP[@k]", "evR[@k]"} <= set(first)  # passages and RAG
 
 
 @pytest.mark.parametrize("measure", all_measures(), ids=lambda m: m.name)
@@ -48,10 +58,20 @@ def test_an_unknown_measure_gets_suggestions(capsys: pytest.CaptureFixture[str])
 
 def test_presets_are_listed_with_their_measures(capsys: pytest.CaptureFixture[str]) -> None:
     main(["measures", "--presets"])
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(PRESETS)
-    (restricted,) = [line for line in lines if line.startswith("2010.RestrictedFocused")]
+    text = capsys.readouterr().out
+    groups = listed(text)
+    assert sorted(name for own in groups.values() for name in own) == list(PRESETS)
+    assert "2009.Focused" in next(iter(groups.values()))
+    (restricted,) = [line for line in text.splitlines() if "2010.RestrictedFocused" in line]
     assert "at most 1000 characters per topic" in restricted
+    assert max(map(len, text.splitlines())) < 200
+
+
+def test_one_preset_is_shown_in_full(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["measures", "--presets", "2005.CO.Thorough"])
+    lines = capsys.readouterr().out.splitlines()
+    assert set(PRESETS["2005.CO.Thorough"].summary) <= set(lines)
+    assert lines[-1] == "[--max-results 1500]"
 
 
 def table_rows(text: str) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import foveal
-from command import call
+from command import QRELS, call, write_toy
 from patience import started
 
 pty = pytest.importorskip("pty", reason="no pseudo-terminals here")
@@ -171,3 +171,59 @@ def test_a_spreadsheet_runs_no_name(
     compared = rows("compare", *scored)
     assert f"'{name}" in compared[1]
     assert any(cell.startswith("-") and float(cell) < 0 for row in compared[1:] for cell in row)
+
+
+# -- tables and warnings ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    write_toy(tmp_path)
+    (tmp_path / "qrels").write_text(QRELS + "other Q0 D1 40 100 10 10:30 70:10\n")
+    (tmp_path / "long").write_text("toy Q0 D1 1 3 long 0 40\ntoy Q0 D9 2 2 long 0 40\n")
+    return tmp_path
+
+
+def test_a_table_calls_measures_as_asked(
+    toy: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(toy)
+    args = ("evaluate", "run", "-j", "qrels", "-m", "MAgP(beta=0.25)", "-m", "char_prec@1")
+    assert call(capsys, *args, "-f", "table").out.split()[:3] == [
+        *("run", "MAgP(beta=0.25)", "char_prec@1")
+    ]
+    rows = call(capsys, *args, "-f", "tsv").out.splitlines()[1:]
+    assert [row.split("\t")[2] for row in rows] == ["AgP(beta=0.25)", "charP@1"]
+
+
+def test_a_table_has_no_curves(
+    toy: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(toy)
+    curve = ("evaluate", "run", "-j", "qrels", "-m", "iP@curve")
+    table = call(capsys, *curve, "-m", "iP@0.50", "-f", "table").out.splitlines()
+    assert table[0].split() == ["run", "iP@0.50"]  # a point that was asked for by itself
+    assert "iP@curve, 100 points" in table[-1]
+    assert "-f tsv" in table[-1]
+    (alone,) = call(capsys, *curve, "-f", "table").out.splitlines()
+    assert "101 points" in alone
+    assert len(call(capsys, *curve, "-f", "tsv").out.splitlines()) == 102
+
+
+def test_a_terminal_shows_one_line_of_warnings_after_the_result(
+    toy: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(toy)
+    args = ("evaluate", "run", "long", "-j", "qrels", "-m", "charP")
+    every = [line for line in call(capsys, *args).err.splitlines() if "warning: " in line]
+    assert len(every) > 1  # all of them where nobody looks on, as in the log of a build
+    code, printed = at_terminal(*args, folder=toy)
+    assert code == 0
+    (line,) = [line for line in printed.splitlines() if "warning: " in line]
+    assert (
+        line == printed.splitlines()[-1] == f"{every[0]} (and {len(every) - 1} more; -v shows all)"
+    )
+    _, printed = at_terminal(*args, "-v", folder=toy)
+    assert [line for line in printed.splitlines() if "warning: " in line] == every
+    saved = json.loads(call(capsys, *args, "-f", "json").out)
+    assert [f"warning: {text}" for text in saved["meta"]["warnings"]] == every

@@ -45,7 +45,7 @@ def processes() -> Iterator[Processes]:
 def kept(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
     """``-w 2`` works in processes that are there already: starting them takes longer than all."""
     pools = {2: processes}
-    monkeypatch.setattr("foveal.cli.executors.Processes", lambda n, **_: nullcontext(pools[n]))
+    monkeypatch.setattr("foveal.executors.Processes", lambda n, **_: nullcontext(pools[n]))
 
 
 # -- the same bytes ----------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def test_no_more_processes_than_runs(
         asked.append(number)
         return nullcontext()
 
-    monkeypatch.setattr("foveal.cli.executors.Processes", processes)
+    monkeypatch.setattr("foveal.executors.Processes", processes)
     assert call(capsys, "evaluate", *RUNS[1:3], *EVALUATE_WITH, "-w", "6").code == 0
     assert call(capsys, "evaluate", RUNS[1], *EVALUATE_WITH, "-w", "6").code == 0
     assert asked == [2]

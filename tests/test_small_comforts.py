@@ -1,9 +1,7 @@
-"""Completion in Python and in shells, printed results, and messages for those who use Python."""
+"""Completion in Python, printed results, and messages for those who use Python."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +10,6 @@ import pytest
 
 import foveal
 from command import QRELS, RUN, call
-
-BASH = shutil.which("bash")
 
 
 def test_python_completes_public_names() -> None:
@@ -26,77 +22,6 @@ def test_python_completes_public_names() -> None:
     )
     assert {"evaluate", "read_run", "Judgements"} <= set(fresh.stdout.split())
     assert "TYPE_CHECKING" not in fresh.stdout.split()
-
-
-def complete(*words: str) -> list[str]:
-    """What bash is offered for the last word."""
-    environment = {
-        **os.environ,
-        "_FOVEAL_COMPLETE": "bash_complete",
-        "COMP_WORDS": " ".join(["foveal", *words]),
-        "COMP_CWORD": str(len(words)),
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "foveal"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stderr == ""
-    return done.stdout.split()
-
-
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        (("eva",), "plain,evaluate"),
-        (("evaluate", "--over"), "plain,--overlap"),
-        (("evaluate", "--overlap", "dr"), "plain,drop"),
-        (("evaluate", "my.run", "-m", "char"), "plain,charP"),
-        (("evaluate", "my.run", "-t", "2009.F"), "plain,2009.Focused"),
-        (("evaluate", "my"), "file,my"),
-        (("plot", "g"), "plain,gain"),
-        (("measures", "Ai"), "plain,AiP"),
-        (("assess", "ser"), "plain,serve"),
-        (("assess", "serve", "my"), "file,my"),
-    ],
-)
-def test_shells_complete(words: tuple[str, ...], offered: str) -> None:
-    assert offered in complete(*words)
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
-def test_a_completion_script_that_cannot_be_written_is_one_line() -> None:
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "foveal"],
-            env={**os.environ, "_FOVEAL_COMPLETE": "bash_source"},
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-
-
-@pytest.mark.skipif(BASH is None, reason="no bash")
-def test_the_completion_script_works_in_bash(tmp_path: Path) -> None:
-    script = (
-        'eval "$(_FOVEAL_COMPLETE=bash_source foveal)"\n'
-        "COMP_WORDS=(foveal evaluate my.run -m charP) COMP_CWORD=4\n"
-        '_foveal_completion foveal\necho "${COMPREPLY[@]}"\n'
-    )
-    folder = str(Path(sys.executable).parent)
-    done = subprocess.run(
-        [str(BASH), "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"]},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == ["charP"]
 
 
 @pytest.fixture

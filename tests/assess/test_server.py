@@ -504,7 +504,7 @@ def test_serve_prints_a_link_and_stops_in_peace(path: Path) -> None:
 def test_the_link_signs_in_the_only_assessor_or_the_organiser(
     tmp_path: Path, assessors: tuple[str, ...], who: str, organiser: bool
 ) -> None:
-    from foveal.cli.assess_serve import _local_access
+    from foveal.cli.assess import _local_access
 
     with Campaign.open(make_campaign(tmp_path, assessors=assessors)) as campaign:
         access = _local_access(campaign, None)
@@ -512,7 +512,7 @@ def test_the_link_signs_in_the_only_assessor_or_the_organiser(
 
 
 def test_a_campaign_without_an_organiser_gets_one(path: Path) -> None:
-    from foveal.cli.assess_serve import ORGANISER, _local_access
+    from foveal.cli.assess import ORGANISER, _local_access
 
     with Campaign.open(path) as campaign:
         campaign.set_role("olga", "assessor")

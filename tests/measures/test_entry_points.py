@@ -85,7 +85,7 @@ def test_a_measure_of_another_package_is_named_explained_and_scored(package: Pat
     explained = foveal("measures", "ballast", path=package)
     assert explained.stdout.startswith("wasted\n======\n"), explained.stderr
     assert explained.stdout.endswith("  wasted = 0.6667\n")
-    assert foveal("measures", path=package).stdout.splitlines()[-1].startswith("wasted ")
+    assert foveal("measures", path=package).stdout.splitlines()[-1].startswith("  wasted ")
     scored = foveal(
         *("evaluate", "my.run", "far.run", "-j", "my.qrels"),
         *("-m", "wasted", "-f", "markdown"),

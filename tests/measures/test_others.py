@@ -152,7 +152,9 @@ def test_the_reason_is_shown(measure: Measure, capsys: pytest.CaptureFixture[str
     explained = " ".join(capsys.readouterr().out.split())
     main(["measures"])
     listed = capsys.readouterr().out.splitlines()
-    (line,) = [line for line in listed if line.split()[0].partition("[")[0] == measure.name]
+    (line,) = [
+        line for line in listed if line[2:].partition(" ")[0].partition("[")[0] == measure.name
+    ]
     assert measure.unsound in explained
     assert ("unsound " in explained) == bool(measure.unsound)
     assert line.endswith("[unsound]") == bool(measure.unsound)

@@ -411,7 +411,7 @@ def test_the_command_in_the_page_makes_the_same_page(
     (command,) = Reader(written).content["pre"]
     words = shlex.split(command)
     assert words[:2] == ["foveal", "report"]
-    assert words[words.index("--only-topics") + 1] == "2,3,7"
+    assert words[words.index("--only-topics") + 1] == "2, 3 7"
     Path("a page.html").unlink()
     assert call(capsys, *words[1:]).code == 0
     assert Path("a page.html").read_text(encoding="utf-8") == written

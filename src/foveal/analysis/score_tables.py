@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from foveal.analysis.score_matrix import parse_label
@@ -13,7 +15,13 @@ from foveal.model.tables import Table
 __all__ = ["tabulate_scores"]
 
 
-def tabulate_scores(results: Results, *, per_topic: bool = False, titled: bool = False) -> Table:
+def tabulate_scores(
+    results: Results,
+    *,
+    per_topic: bool = False,
+    titled: bool = False,
+    labels: Mapping[str, str] | None = None,
+) -> Table:
     """Return a table with a row per run (and topic) and a column per measure.
 
     Parameters
@@ -23,6 +31,8 @@ def tabulate_scores(results: Results, *, per_topic: bool = False, titled: bool =
         A row for each topic before the means.
     titled : bool
         Give the table a title with the numbers of runs and topics.
+    labels : mapping of str to str, optional
+        Names to show instead of those of the measures.
     """
     measures = [parse_label(label) for label in results.measures]
     sums = [measure is not None and measure.summed for measure in measures]
@@ -38,7 +48,7 @@ def tabulate_scores(results: Results, *, per_topic: bool = False, titled: bool =
             )
             rows.append((run, topic, *cells) if per_topic else (run, *cells))
         means.append(len(rows) - 1)
-    labels = ("run", "topic") if per_topic else ("run",)
+    names = ("run", "topic") if per_topic else ("run",)
     best = set()
     for k, measure in enumerate(measures):
         numbers = results.overall[:, k]
@@ -47,7 +57,7 @@ def tabulate_scores(results: Results, *, per_topic: bool = False, titled: bool =
             is_better = False
         if len(results.runs) > 1 and is_better is not None and not np.isnan(numbers).all():
             top = np.nanmax(numbers) if is_better else np.nanmin(numbers)
-            best |= {(means[i], k + len(labels)) for i in np.flatnonzero(numbers == top).tolist()}
+            best |= {(means[i], k + len(names)) for i in np.flatnonzero(numbers == top).tolist()}
     title = ""
     if titled:
         several = len(results.runs) > 1
@@ -58,5 +68,5 @@ def tabulate_scores(results: Results, *, per_topic: bool = False, titled: bool =
             title += f", means over {'' if fewest == most else f'{fewest} to '}"
             title += counted(most, "topic")
         title += ", best in bold" if several else ""
-    header = (*labels, *results.measures)
-    return Table(header, tuple(rows), frozenset(best), len(labels), title, name="scores")
+    header = (*names, *((labels or {}).get(label, label) for label in results.measures))
+    return Table(header, tuple(rows), frozenset(best), len(names), title, name="scores")

@@ -26,35 +26,35 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-__all__ = ["cli", "main"]
-
 _COMMANDS = {
-    "demo": ("foveal.cli.demo", "Go through a whole campaign on the bundled example."),
-    "evaluate": ("foveal.cli.evaluate", "Score runs against judgements."),
-    "compare": ("foveal.cli.compare", "Test whether runs differ, topic by topic."),
-    "correlate": ("foveal.cli.correlate", "Correlate the rankings of systems by measures."),
-    "simulate": ("foveal.cli.simulate", "Write the simulated runs of the S-R space."),
-    "fidelity": ("foveal.cli.fidelity_command", "Put measures on trial with simulated runs."),
-    "pool": ("foveal.cli.pool", "Choose from runs what is to be assessed."),
-    "assess": ("foveal.cli.assess", "Have people assess documents in the browser."),
-    "verify": ("foveal.cli.verify", "Tell whether judged spans still hold their text."),
-    "agree": ("foveal.cli.agree", "Tell how far assessors agree."),
-    "budget": ("foveal.cli.budget", "Compare runs at the same amount of text or tokens."),
-    "project": ("foveal.cli.project", "Project judgements on chunks, pages or elements."),
-    "plot": ("foveal.cli.plot", "Draw the graphs of the papers."),
-    "report": ("foveal.cli.report", "Write a page about runs: scores, graphs, topics."),
-    "inex-eval": ("foveal.cli.inex_eval", "Print the tables of the official evaluator 3.1."),
-    "index": ("foveal.cli.index", "Index the elements of a collection."),
-    "validate": ("foveal.cli.validate", "List everything wrong with runs."),
-    "convert": ("foveal.cli.convert", "Write runs, judgements or topics in another format."),
-    "stats": ("foveal.cli.stats", "Describe collections, topics, judgements and runs."),
-    "recall-base": ("foveal.cli.recall_base", "Draw the recall bases of a topic as trees."),
-    "measures": ("foveal.cli.measures", "List the measures, or explain one."),
-    "formats": ("foveal.cli.formats", "List the file formats, or explain one."),
-    "axioms": ("foveal.cli.axioms_command", "Test whether measures are sound."),
+    "demo": ("demo", "Run a whole campaign on the bundled example."),
+    "evaluate": ("evaluate", "Score runs against judgements."),
+    "compare": ("compare", "Test whether runs differ significantly."),
+    "correlate": ("correlate", "Correlate the rankings of systems by different measures."),
+    "simulate": ("simulate", "Write the simulated runs of the S-R space."),
+    "fidelity": ("fidelity_command", "Test measures on simulated runs of known order."),
+    "pool": ("pool", "Choose the results to assess from runs."),
+    "assess": ("assess", "Assess documents in the browser."),
+    "verify": ("verify", "Check that judged spans still hold their text."),
+    "agree": ("agree", "Measure the agreement of assessors."),
+    "budget": ("budget", "Compare runs at the same amount of text or tokens."),
+    "project": ("project", "Project judgements onto chunks, pages or elements."),
+    "plot": ("plot", "Draw the graphs of the papers."),
+    "report": ("report", "Write a report page: scores, graphs, topics."),
+    "inex-eval": ("inex_eval", "Print the tables of the official evaluator 3.1."),
+    "index": ("index", "Index the elements of a collection."),
+    "validate": ("validate", "List all problems of runs."),
+    "convert": ("convert", "Write runs, judgements or topics in another format."),
+    "stats": ("stats", "Describe collections, topics, judgements and runs."),
+    "recall-base": ("recall_base", "Draw the recall bases of a topic as trees."),
+    "measures": ("measures", "List the measures, or explain one."),
+    "formats": ("formats", "List the file formats, or explain one."),
+    "axioms": ("axioms_command", "Test whether measures are sound."),
+    "completion": ("completion", "Print the completion script of a shell."),
 }
+"""Name to module and summary, which the list of commands shows without importing the module."""
 _MOST_PROBLEMS = 20
-_COMPLETE = "_FOVEAL_COMPLETE"
+COMPLETE = "_FOVEAL_COMPLETE"
 """Variable by which a shell asks for its completion script, or for completions."""
 _DEBUG = "FOVEAL_DEBUG"
 _OBJECTS_AT_START = 200_000
@@ -68,19 +68,36 @@ _TERMINATED = 128 + signal.SIGTERM
 class _CommandGroup(click.Group):
     """Commands whose modules are imported only when they run."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        from foveal.cli.options import WORDS
+
+        ctx.meta[WORDS] = [*args]
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        finally:
+            from foveal.cli.shared import print_warnings
+
+            print_warnings(ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx  # click's signature
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            if not ctx.resilient_parsing and not cmd_name.startswith("-"):
-                _refuse_unknown(ctx, cmd_name)
-            return None
-        command: click.Command = importlib.import_module(_COMMANDS[cmd_name][0]).command
-        if ctx.resilient_parsing:  # for completion in the shell
-            _set_completions(ctx, command)
-        return command
+        if cmd_name in _COMMANDS:
+            module = importlib.import_module(f"foveal.cli.{_COMMANDS[cmd_name][0]}")
+            command: click.Command = module.command
+            return command
+        if not ctx.resilient_parsing and not cmd_name.startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(cmd_name, _COMMANDS, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {cmd_name!r}.{hint}")
+        return None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
@@ -97,42 +114,6 @@ class _CommandGroup(click.Group):
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-
-
-def _refuse_unknown(context: click.Context, name: str) -> NoReturn:
-    """Refuse a command that does not exist, and name the nearest one."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, _COMMANDS, 1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    context.fail(f"No such command {name!r}.{hint}")
-
-
-def _set_completions(ctx: click.Context, command: click.Command) -> None:
-    """Let the shell complete names of measures, tasks and graphs, and files in other places."""
-    from click.types import FuncParamType
-
-    from foveal.evaluation.presets import PRESETS
-    from foveal.measures import all_measures
-    from foveal.report.graph_kinds import GRAPHS
-
-    if isinstance(command, click.Group):
-        for name in command.list_commands(ctx):
-            if inner := command.get_command(ctx, name):
-                _set_completions(ctx, inner)
-    known = {
-        "measure": list(dict.fromkeys(measure.name for measure in all_measures())),
-        "task": [preset.name for preset in PRESETS.values()],
-        "graph": list(GRAPHS),
-    }
-    if command.name == "measures":
-        known["name"] = known["measure"]
-    for param in command.params:
-        names = known.get((param.name or "").removesuffix("s"))
-        if names is not None:
-            param.type = click.Choice(names)
-        elif param.type is click.STRING or isinstance(param.type, FuncParamType):
-            param.type = click.Path()
 
 
 cli = _CommandGroup(
@@ -152,10 +133,10 @@ def main(args: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if args is None else [*args]
     _guard_streams()
     try:
-        if shell := os.environ.get(_COMPLETE):
+        if shell := os.environ.get(COMPLETE):
             from click.shell_completion import shell_complete
 
-            sys.exit(shell_complete(cli, {}, "foveal", _COMPLETE, shell))
+            sys.exit(shell_complete(cli, {}, "foveal", COMPLETE, shell))
         with _exit_on_sigterm(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FovealWarning)  # commands print those of results
             try:

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import click
 
-from foveal.cli.options import collection_option, judgements_option, parse_comma_list, parse_topics
-from foveal.cli.shared import FORMATS, emit_result, format_option, output_option, warn
-
-__all__ = ["command"]
+from foveal.cli.options import (
+    FORMATS,
+    Command,
+    collection_option,
+    format_option,
+    judgements_option,
+    output_option,
+    parse_comma_list,
+    parse_topics,
+)
+from foveal.cli.shared import emit_result, warn
 
 
 @click.command(
     "agree",
-    epilog="Examples: foveal agree -j ann.qrels -j bob.qrels; foveal agree -j both.jsonl -q -f "
-    "html -o agreement.html; foveal agree -j pools/ -C wiki.fvx",
+    cls=Command,
+    examples=(
+        "foveal agree -j ann.qrels -j bob.qrels",
+        "foveal agree -j both.jsonl -q -f html -o agreement.html",
+        "foveal agree -j pools/ -C wiki.fvx",
+    ),
 )
 @judgements_option(required=True)
 @collection_option("where judgements are XPaths or lack the lengths of documents")

@@ -3,52 +3,49 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
+import json
+import signal
 import sys
 from collections.abc import Callable, Iterator
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from foveal.assess.procedure import PROCEDURES
-from foveal.cli.options import max_bytes_option
-from foveal.cli.shared import (
-    choose_format,
-    emit,
+from foveal.cli.options import (
+    POSITIVE,
+    Command,
+    documents_option,
     format_option,
+    input_options,
+    max_bytes_option,
+    option,
     output_option,
-    progress_bar,
-    say,
-    warn,
+    verbose_option,
 )
-from foveal.errors import InputError, UsageError, counted
+from foveal.cli.shared import choose_format, emit, progress_bar, say, warn
+from foveal.errors import InputError, UsageError, counted, escape_controls
 
 if TYPE_CHECKING:
+    from foveal.assess.accounts import LocalAccess
     from foveal.assess.store import Campaign
-    from foveal.model import Judgements
 
-__all__ = ["command"]
-
-_SERVE = "serve"
+ORGANISER = "organiser"
+"""Who signs in on this machine to a campaign of several assessors, unless --as says otherwise."""
+_PORT = 8642
+_ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - names of every address, which are refused alone
 _FORMS = ("jsonl", "fol", "trec", "inex2006", "inex2005", "inex2003")
 _STATUS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
-_POLICIES = ("union", "majority", "intersection")
 _NEVER_TWICE = ("fol", "trec")
 """Formats that name no assessor."""
 
 
 class _Group(click.Group):
-    """Commands on campaigns; the server, with all that it needs, is imported when it is called."""
+    """Commands on campaigns."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), _SERVE]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == _SERVE:
-            server: click.Command = importlib.import_module("foveal.cli.assess_serve").command
-            return server
-        return super().get_command(ctx, cmd_name)
+    command_class = Command
 
 
 @click.group(
@@ -58,23 +55,28 @@ class _Group(click.Group):
     "--pool pool.jsonl --assessor ann; foveal assess serve my.campaign",
 )
 def command() -> None:
-    """Have people assess documents: make a campaign, serve it, export what comes of it.
+    """Assess documents in the browser: make a campaign, serve it, export the judgements.
 
     A campaign is one file. All of these commands can be used while it is served.
     """
 
 
 _campaign = click.argument("campaign", metavar="CAMPAIGN")
-_collection = click.option(
-    "-C",
-    "--collection",
-    metavar="INDEX",
-    help="The collection index [default: where it was, seen from the campaign].",
+_collection = option(
+    "-C --collection=INDEX", "The collection index [default: the path stored in the campaign]."
+)
+_topics = option(
+    "--topic=TOPIC topics", "Only this topic; repeatable [default: all topics].", multiple=True
+)
+_assessors = option(
+    "--assessor=NAME assessors",
+    "Only this assessor; repeatable [default: all assessors].",
+    multiple=True,
 )
 
 
 @contextlib.contextmanager
-def _opened(path: str, collection: str | None) -> Iterator[Campaign]:
+def _open(path: str, collection: str | None) -> Iterator[Campaign]:
     from foveal.assess.schema import damage
     from foveal.assess.store import Campaign
     from foveal.collection import Collection
@@ -85,8 +87,8 @@ def _opened(path: str, collection: str | None) -> Iterator[Campaign]:
 
 
 @contextlib.contextmanager
-def _bar(label: str) -> Iterator[Callable[[float], None] | None]:
-    """A bar for work of which the share that is done is known, on a terminal."""
+def _share_bar(label: str) -> Iterator[Callable[[float], None] | None]:
+    """Show a bar on a terminal for work whose finished share is known."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -99,57 +101,40 @@ def _bar(label: str) -> Iterator[Callable[[float], None] | None]:
 
 @command.command(
     "init",
-    epilog="Example: foveal assess init my.campaign -C articles.fvx --topics topics.xml "
-    "--pool pool.jsonl --assessor ann --assessor bob",
+    examples=(
+        "foveal assess init my.campaign -C a.fvx --topics t.xml --pool p.jsonl --assessor ann",
+    ),
 )
 @_campaign
-@click.option(
-    "-C", "--collection", required=True, metavar="INDEX", help="The index of the collection."
-)
-@click.option(
-    "--topics", multiple=True, required=True, metavar="PATH", help="The topics; repeatable."
-)
-@max_bytes_option
-@click.option("--pool", required=True, metavar="FILE", help="What 'foveal pool' wrote.")
-@click.option(
-    "--documents",
-    metavar="SOURCE",
-    help="What the index was made from [default: the file or directory of that name beside it].",
-)
-@click.option(
-    "--name-from",
+@option("-C --collection=INDEX", "The index of the collection.", required=True)
+@option("--topics=PATH", "The topics; repeatable.", multiple=True, required=True)
+@option("--pool=FILE", "The pool that 'foveal pool' wrote.", required=True)
+@documents_option
+@option(
+    "--name-from=path|TAG",
+    "Source of the names of documents, as given to 'foveal index'.",
     default="path",
-    show_default=True,
-    metavar="path|TAG",
-    help="Where documents have their names from, as the index was told.",
 )
-@click.option(
-    "--assessor",
-    "assessors",
+@option(
+    "--assessor=NAME assessors",
+    "An assessor of all topics; repeatable. 'foveal assess assign' gives single topics.",
     multiple=True,
-    metavar="NAME",
-    help="Somebody who assesses all topics; repeatable. 'foveal assess assign' does the rest.",
 )
-@click.option(
+@option(
     "--procedure",
+    "2006: highlights and a best entry point. 2005: also the exhaustivity of elements. "
+    "2003: exhaustivity and specificity of pooled elements.",
     type=click.Choice(PROCEDURES),
     default=PROCEDURES[0],
-    show_default=True,
-    help="2006: highlights and a best entry point. 2005: also the exhaustivity of elements. "
-    "2003: exhaustivity and specificity of pooled elements.",
 )
-@click.option(
-    "--blind/--open",
-    default=True,
-    show_default=True,
-    help="Whether assessors do not see each other's work.",
-)
-@click.option(
+@option("--blind/--open", "Hide or show the work of other assessors.", default=True)
+@option(
     "--store",
-    type=click.Choice(("all", "pooled")),
-    help="Documents to store in the campaign; others are read from SOURCE when somebody opens "
+    "Documents to store in the campaign; others are read from SOURCE when somebody opens "
     "them [default: all, of a collection of up to 200 million characters].",
+    type=click.Choice(("all", "pooled")),
 )
+@max_bytes_option
 def _init(
     campaign: str,
     collection: str,
@@ -157,15 +142,14 @@ def _init(
     pool: str,
     documents: str | None,
     name_from: str,
-    assessors: tuple[str, ...],
     procedure: str,
-    store: str | None,
-    *,
-    blind: bool,
+    **options: Any,
 ) -> None:
     """Make a campaign of an index, topics and a pool.
 
-    Topics without a pool are left out. What does not fit together is listed, and nothing is made.
+    Topics without a pool are left out. If the inputs do not fit together, Foveal lists the
+    problems and makes nothing. The documents (--documents) are by default the file or directory
+    beside the index that it was made from.
     """
     from foveal.assess.store import Campaign
     from foveal.collection import Collection
@@ -173,21 +157,28 @@ def _init(
     from foveal.formats.pool_files import read_pool
 
     index = Collection.open(collection)
-    source = documents or _source(index)
-    with _bar("storing documents") as progress:
+    if documents is None:
+        name = str(index.header["source"])
+        documents = str(Path(index.path).parent / name)
+        if not Path(documents).exists():
+            raise InputError.at(
+                "documents.missing",
+                str(index.path),
+                None,
+                f"was made from {name!r}, which is not beside it; say where it is (--documents)",
+            )
+    with _share_bar("storing documents") as progress:
         made = Campaign.create(
             campaign,
             collection=index,
-            source=source,
+            source=documents,
             topics=read_topics(topics),
             pool=read_pool(pool),
-            assessors=assessors,
             procedure=procedure,
-            blind=blind,
             name_tag=None if name_from == "path" else name_from,
-            store=store,
             pool_path=pool,
             progress=progress,
+            **options,
         )
     with made:
         pooled = sum(len(made.pool(topic)) for topic in made.topics.ids)
@@ -197,47 +188,32 @@ def _init(
         )
 
 
-def _source(index: Any) -> str:
-    """Return the source of the index, if it is in the same directory."""
-    name = str(index.header["source"])
-    place = Path(index.path).parent / name
-    if not place.exists():
-        raise InputError.at(
-            "documents.missing",
-            index.path,
-            None,
-            f"was made from {name!r}, which is not beside it; say where it is (--documents)",
-        )
-    return str(place)
-
-
 # -- export and import ----------------------------------------------------------------------------
 
 
 @command.command(
     "export",
-    epilog="Example: foveal assess export my.campaign -o assessments --to inex2006 --assessor ann",
+    examples=("foveal assess export my.campaign -o out --to inex2006 --assessor ann",),
 )
 @_campaign
-@click.option("-o", "--output", required=True, metavar="OUT", help="File or folder to write.")
-@click.option(
-    "--to",
-    "form",
+@option("-o --output=OUT", "File or folder to write.", required=True)
+@option(
+    "--to form",
+    "The format; those of INEX are folders with a file for each topic and assessor.",
     type=click.Choice(_FORMS),
     default=_FORMS[0],
-    show_default=True,
-    help="The format; those of INEX are folders with a file for each topic and assessor.",
 )
-@click.option("--assessor", "assessors", multiple=True, metavar="NAME", help="Whose; repeatable.")
-@click.option("--final", is_flag=True, help="The adjudicated assessments.")
-@click.option(
+@_assessors
+@option("--final", "Export the adjudicated assessments.")
+@option(
     "--combine",
-    type=click.Choice(_POLICIES),
-    help="Several assessors as one: what any, most or all of them highlighted.",
+    "Combine assessors: text that any, most or all of them highlighted.",
+    type=click.Choice(("union", "majority", "intersection")),
 )
-@click.option("--all", "everything", is_flag=True, help="Also what is not validated.")
-@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only this; repeatable.")
+@option("--all everything", "Export assessments that are not validated, too.")
+@_topics
 @_collection
+@verbose_option
 def _export(
     campaign: str,
     output: str,
@@ -252,8 +228,8 @@ def _export(
 ) -> None:
     """Write assessments as judgements, in any format that can hold them.
 
-    By default those of all assessors, each apart, as far as they are validated. What the format
-    cannot hold is an error, what it leaves behind a warning. OUT may be - for standard output.
+    By default the validated assessments of all assessors, each apart. Content that the format
+    cannot hold is an error or, if it can be left out, a warning. OUT may be - for standard output.
     """
     from foveal.assess.exporting import judgements, prepared
     from foveal.assess.store import FINAL
@@ -264,7 +240,7 @@ def _export(
         raise UsageError("--final is instead of --assessor; give one of them")
     if output != "-" and same_file(output, campaign):
         raise UsageError(f"{output} is read by this command; choose another file to write")
-    with _opened(campaign, collection) as opened:
+    with _open(campaign, collection) as opened:
         _check_known(opened, assessors, topics)
         found = judgements(
             opened,
@@ -274,30 +250,20 @@ def _export(
         )
         if not len(found):
             what = "assessed" if everything else "validated (--all takes the rest, too)"
-            raise InputError.at(
-                "campaign.empty",
-                campaign,
-                None,
-                f"there is nothing to export: no document is {what}",
+            text = f"there is nothing to export: no document is {what}"
+            raise InputError.at("campaign.empty", campaign, None, text)
+        if combine is not None:
+            found = found.combined(combine)
+        elif form in _NEVER_TWICE and found.several_assessors:
+            raise UsageError(
+                f"{form} holds one judgement of a document, and several people assessed some; "
+                "choose one of them (--assessor), what was adjudicated (--final), or --combine"
             )
-        found = _single(found, form, combine)
         found = prepared(found, opened.collection, form)
     write_judgements(found, output, form)
     losses = find_format(form, "judgements").list_losses(found)
     warn((*found.notes, *(f"not kept in {form}: {loss}" for loss in losses)))
     say(f"{counted(len(found), 'document')} judged, {int(found.relevant.sum())} of them relevant")
-
-
-def _single(found: Judgements, form: str, combine: str | None) -> Judgements:
-    """The assessors as one where that is asked for, or must be."""
-    if combine is not None:
-        return found.combined(combine)
-    if form in _NEVER_TWICE and found.several_assessors:
-        raise UsageError(
-            f"{form} holds one judgement of a document, and several people assessed some; choose "
-            "one of them (--assessor), what was adjudicated (--final), or --combine"
-        )
-    return found
 
 
 def _check_known(campaign: Campaign, assessors: tuple[str, ...], topics: tuple[str, ...]) -> None:
@@ -312,27 +278,21 @@ def _check_known(campaign: Campaign, assessors: tuple[str, ...], topics: tuple[s
 
 @command.command(
     "import",
-    short_help="Take judgements over as assessments, to go on from.",
-    epilog="Example: foveal assess import my.campaign judged.jsonl --assessor ann",
+    short_help="Import judgements as assessments, to continue from.",
+    examples=("foveal assess import my.campaign judged.jsonl --assessor ann",),
 )
 @_campaign
 @click.argument("judgements", nargs=-1, required=True, metavar="JUDGEMENTS...")
-@click.option("--assessor", metavar="NAME", help="Whose assessments they become.")
-@max_bytes_option
-@click.option("--final", is_flag=True, help="They become the adjudicated assessments.")
-@click.option(
-    "--from",
-    "chosen",
-    metavar="NAME|union|majority|intersection",
-    help="Which of several assessors in the files, or what they have in common.",
+@option("--assessor=NAME", "The assessor who gets the assessments.")
+@option("--final", "Import as the adjudicated assessments.")
+@option(
+    "--from=NAME|union|majority|intersection chosen",
+    "One of several assessors in the files, or a combination of all.",
 )
-@click.option(
-    "--replace", is_flag=True, help="Also of documents that were assessed; their history stays."
-)
-@click.option(
-    "--add", is_flag=True, help="Also of documents outside the pools, which then have them for all."
-)
+@option("--replace", "Replace existing assessments; their history stays.")
+@option("--add", "Add documents outside the pools to the pools.")
 @_collection
+@input_options
 def _import(
     campaign: str,
     judgements: tuple[str, ...],
@@ -344,7 +304,7 @@ def _import(
     replace: bool,
     add: bool,
 ) -> None:
-    """Take judgements over as assessments, to go on from; a second time changes nothing.
+    """Import judgements as assessments, to continue from; a second time changes nothing.
 
     They may be of any format. Documents that are complete by the rules of the campaign are
     validated; others wait for the assessor.
@@ -359,7 +319,7 @@ def _import(
     if chosen is not None:
         judged = judged.combined(chosen)
     with (
-        _opened(campaign, collection) as opened,
+        _open(campaign, collection) as opened,
         progress_bar(len(judged), "importing") as progress,
     ):
         counts = import_judgements(
@@ -376,14 +336,16 @@ def _import(
 # -- people ---------------------------------------------------------------------------------------
 
 
-@command.command("user", epilog="Example: foveal assess user my.campaign ann --password")
+@command.command("user", examples=("foveal assess user my.campaign ann --password",))
 @_campaign
 @click.argument("name")
-@click.option(
-    "--role", type=click.Choice(("assessor", "organiser")), help="[default: assessor, or as it is]"
+@option(
+    "--role",
+    "The role [default: assessor, or unchanged].",
+    type=click.Choice(("assessor", "organiser")),
 )
-@click.option("--password", "ask", is_flag=True, help="Ask for a password.")
-@click.option("--password-file", metavar="FILE|-", help="Take the password from the first line.")
+@option("--password ask", "Ask for a password.")
+@option("--password-file=FILE|-", "Read the password from the first line.")
 @_collection
 def _user(
     campaign: str,
@@ -403,11 +365,10 @@ def _user(
     if ask:
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     elif password_file is not None:
-        password = _first_line(password_file)
+        password = _read_first_line(password_file)
     encoded = None if password is None else encode_password(password)
-    with _opened(campaign, collection) as opened:
-        known = opened.user(name)
-        if known is None:
+    with _open(campaign, collection) as opened:
+        if opened.user(name) is None:
             opened.add_user(name, role or "assessor", encoded)
         else:
             if role is not None:
@@ -420,42 +381,34 @@ def _user(
     say(f"{user.name}: {user.role}, {how}")
 
 
-def _first_line(path: str) -> str:
+def _read_first_line(path: str) -> str:
     try:
         with click.open_file(path, encoding="utf-8") as stream:
             return str(stream.readline()).rstrip("\r\n")
     except OSError as error:
-        raise InputError.at(
-            "file.unreadable", path, None, f"cannot be read: {error.strerror}"
-        ) from None
+        text = f"cannot be read: {error.strerror}"
+        raise InputError.at("file.unreadable", path, None, text) from None
     except UnicodeDecodeError:
         raise InputError.at("file.encoding", path, 1, "is not UTF-8") from None
 
 
 @command.command(
     "assign",
-    epilog="Examples: foveal assess assign my.campaign --topic 7 --assessor ann; "
-    "foveal assess assign my.campaign --each 2",
+    examples=(
+        "foveal assess assign my.campaign --topic 7 --assessor ann",
+        "foveal assess assign my.campaign --each 2",
+    ),
 )
 @_campaign
-@click.option(
-    "--topic", "topics", multiple=True, metavar="TOPIC", help="Repeatable [default: all]."
-)
-@click.option(
-    "--assessor",
-    "assessors",
-    multiple=True,
-    metavar="NAME",
-    help="Repeatable [default with --each: all assessors].",
-)
-@click.option(
+@_topics
+@_assessors
+@option(
     "--each",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Give each topic to N of the assessors, so that all have about as many documents; what is "
-    "assigned counts.",
+    "Give each topic to N assessors, so that all get about as many documents; existing "
+    "assignments count.",
+    type=POSITIVE,
 )
-@click.option("--remove", is_flag=True, help="Take the topics back; what was assessed stays.")
+@option("--remove", "Take the topics back; assessments stay.")
 @_collection
 def _assign(
     campaign: str,
@@ -473,7 +426,7 @@ def _assign(
         raise UsageError("--each gives topics out, --remove takes them back; give one of them")
     if not assessors and each is None:
         raise UsageError("to whom? Give --assessor NAME, or --each N for all of them")
-    with _opened(campaign, collection) as opened:
+    with _open(campaign, collection) as opened:
         _check_known(opened, assessors, topics)
         chosen = topics or opened.topics.ids
         if each is None:
@@ -489,56 +442,51 @@ def _assign(
             pairs = shared_out(work, names, each, present)
         for topic, name in pairs:
             (opened.unassign if remove else opened.assign)(topic, name)
-    what = "taken back" if remove else "given"
-    say(f"assignments {what}: {len(pairs)}")
+    say(f"assignments {'taken back' if remove else 'given'}: {len(pairs)}")
 
 
 # -- progress and copies --------------------------------------------------------------------------
 
 
-@command.command("status", epilog="Example: foveal assess status my.campaign -f json")
+@command.command("status", examples=("foveal assess status my.campaign -f json",))
 @_campaign
 @format_option(_STATUS)
 @output_option
 @_collection
 def _status(campaign: str, form: str | None, output: str | None, collection: str | None) -> None:
-    """Show how far everybody is: a row for each topic and assessor."""
-    with _opened(campaign, collection) as opened:
-        content = _told(opened, choose_format(form, output))
-    emit(content, output)
-
-
-def _told(campaign: Campaign, form: str) -> str:
-    """The progress in a format."""
-    import json
-
+    """Show the progress: a row for each topic and assessor."""
     from foveal.assess.store import Progress
     from foveal.formats.result_files import separated
     from foveal.model.tables import Table, format_tables
 
-    rows = campaign.progress()
-    if form == "json":
-        told = {
-            "campaign": str(campaign.path),
-            "procedure": campaign.procedure,
-            "blind": campaign.blind,
-            "topics": len(campaign.topics),
-            "progress": [row._asdict() for row in rows],
+    form = choose_format(form, output)
+    with _open(campaign, collection) as opened:
+        rows = opened.progress()
+        about = {
+            "campaign": str(opened.path),
+            "procedure": opened.procedure,
+            "blind": opened.blind,
+            "topics": len(opened.topics),
         }
-        return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
-    if form in ("tsv", "csv"):
-        return separated(Progress._fields, rows, form)
-    cells = tuple(
-        (row.topic, row.assessor, *map(str, row[2:6]), f"{row.seconds / 60:.1f}") for row in rows
-    )
-    header = ("topic", "assessor", "pooled", "seen", "validated", "relevant", "minutes")
-    return format_tables([Table(header, cells, labels=2)], form)
+    if form == "json":
+        about["progress"] = [row._asdict() for row in rows]
+        content = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
+    elif form in ("tsv", "csv"):
+        content = separated(Progress._fields, rows, form)
+    else:
+        header = ("topic", "assessor", "pooled", "seen", "validated", "relevant", "minutes")
+        cells = tuple(
+            (row.topic, row.assessor, *map(str, row[2:6]), f"{row.seconds / 60:.1f}")
+            for row in rows
+        )
+        content = format_tables([Table(header, cells, labels=2)], form)
+    emit(content, output)
 
 
 @command.command(
     "backup",
     short_help="Copy a campaign, also while it is served.",
-    epilog="Example: foveal assess backup my.campaign copy.campaign",
+    examples=("foveal assess backup my.campaign copy.campaign",),
 )
 @_campaign
 @click.argument("copy", metavar="COPY")
@@ -548,7 +496,7 @@ def _backup(campaign: str, copy: str, collection: str | None) -> None:
 
     Checks that the copy is intact; a damaged campaign is reported and not copied.
     """
-    with _opened(campaign, collection) as opened, _bar("copying") as advance:
+    with _open(campaign, collection) as opened, _share_bar("copying") as advance:
 
         def progress(done: int, of: int) -> None:
             if advance is not None:
@@ -556,3 +504,157 @@ def _backup(campaign: str, copy: str, collection: str | None) -> None:
 
         opened.backup(copy, progress=progress)
     say(f"{copy}: {Path(copy).stat().st_size} bytes")
+
+
+# -- serve ----------------------------------------------------------------------------------------
+
+
+@command.command(
+    "serve",
+    examples=(
+        "foveal assess serve my.campaign",
+        "foveal assess serve my.campaign --as ann",
+        "foveal assess serve my.campaign --trusted-host assess.example.org --https",
+    ),
+)
+@_campaign
+@_collection
+@option(
+    "--host",
+    "Address to listen at; any but this machine's own needs accounts with passwords.",
+    default="127.0.0.1",
+)
+@option(
+    "--port", "Port to listen at; 0 takes a free one.", type=click.IntRange(0, 65535), default=_PORT
+)
+@option(
+    "--as=NAME who", "User whom the link signs in [default: the only assessor, else the organiser]."
+)
+@option(
+    "--trusted-host=NAME hosts",
+    "Host name in the address of a proxy; repeatable. With it, people sign in with passwords "
+    "at any address.",
+    multiple=True,
+)
+@option("--https", "Browsers reach the server by HTTPS, through a proxy.")
+@option(
+    "--open/--no-open opens",
+    "Open the link in a browser [default: if this is a terminal].",
+    default=None,
+    show_default=False,
+)
+def _serve(
+    campaign: str,
+    collection: str | None,
+    host: str,
+    port: int,
+    who: str | None,
+    hosts: tuple[str, ...],
+    *,
+    https: bool,
+    opens: bool | None,
+) -> None:
+    """Serve a campaign to assessors, until Ctrl-C.
+
+    On this machine alone (the default) a link is printed that signs one person in, once. At any
+    other address, or with --trusted-host, assessors and organisers sign in with the passwords
+    that 'foveal assess user' sets; a proxy must speak HTTPS and pass Host and X-Forwarded-For on.
+    A damaged campaign is reported and not served. SIGTERM ends the server as Ctrl-C does.
+    """
+    try:
+        from foveal.assess.server import COOKIE, LOOPBACK, create_app, listen, serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("jinja2", "starlette", "uvicorn"):
+            raise
+        raise UsageError(
+            f"serving needs {error.name}, which is not installed; install the extra: "
+            'pip install -e ".[assess]" in the clone of Foveal'
+        ) from None
+    local = _is_own(host) and not hosts
+    if not local and (who is not None or opens):
+        raise UsageError("--as and --open are for a server on this machine alone")
+    if not local and not hosts and host in _ANYWHERE:
+        raise UsageError(
+            f"at {host or 'every address'} browsers may use any name; say which with --trusted-host"
+        )
+    # As systemd and docker send it; the command line restores its own handler at the end.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with _open(campaign, collection) as opened:
+        opened.check_integrity()
+        access = _local_access(opened, who) if local else None
+        if access is None and not any(user.password is not None for user in opened.users()):
+            raise UsageError(
+                f"nobody in {campaign} has a password, so nobody could sign in; set them with "
+                f"'foveal assess user {campaign} NAME --password'"
+            )
+        try:
+            listening = listen(host, port)
+        except OSError as error:
+            reason = error.strerror or error
+            raise UsageError(
+                f"cannot listen at {host}:{port}: {reason}; --port 0 takes a free port"
+            ) from None
+        with listening:
+            port = listening.getsockname()[1]
+            app = create_app(
+                opened,
+                local=access,
+                hosts=(*LOOPBACK, host) if local else (hosts or (host,)),
+                https=https,
+                # Browsers send cookies to every port of a machine: two servers must differ.
+                cookie=f"{COOKIE}_{port}" if local and port != _PORT else COOKIE,
+            )
+            _announce(access, f"[{host}]" if ":" in host else host, port, https=https, opens=opens)
+            with contextlib.suppress(KeyboardInterrupt):
+                serve(app, listening, behind_proxy=bool(hosts))
+    click.echo("Stopped. Everything is saved.", err=True)
+
+
+def _is_own(host: str) -> bool:
+    """Return True for an address that only this machine can reach."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _local_access(campaign: Campaign, who: str | None) -> LocalAccess:
+    """Return who the link signs in: the only assessor, who organises too, or the organiser."""
+    from foveal.assess.accounts import LocalAccess
+
+    users = {user.name: user.role for user in campaign.users()}
+    assessors = [name for name, role in users.items() if role == "assessor"]
+    if who is None:
+        organisers = [name for name, role in users.items() if role == "organiser"]
+        who = assessors[0] if len(assessors) == 1 else (organisers or [ORGANISER])[0]
+        if who not in users:
+            campaign.add_user(who, "organiser")
+            users[who] = "organiser"
+    if who not in users:
+        known = ", ".join(users) or "nobody"
+        raise UsageError(f"--as {who}: nobody in the campaign has that name, only {known}")
+    return LocalAccess(who, organiser=assessors == [who] or users[who] == "organiser")
+
+
+def _announce(
+    access: LocalAccess | None, host: str, port: int, *, https: bool, opens: bool | None
+) -> None:
+    """Print the address; on a terminal, open the link in a browser."""
+    place = f"http://{host}:{port}/"
+    if access is None:
+        click.echo(f"Serving at {place}; Ctrl-C stops.")
+        if not https:
+            click.echo(
+                "warning: passwords pass the network as they are; put a proxy with HTTPS in front "
+                "and say --https",
+                err=True,
+            )
+    else:
+        link = f"{place}start?token={access.token}"
+        user = escape_controls(access.user)
+        click.echo(f"Open this link, which signs {user} in once; Ctrl-C stops:\n{link}")
+        if opens or (opens is None and sys.stdout.isatty()):
+            import webbrowser
+
+            webbrowser.open(link)
+    sys.stdout.flush()

@@ -6,11 +6,9 @@ import textwrap
 
 import click
 
-from foveal.cli.options import seed_option
-from foveal.cli.shared import FORMATS, emit_result, format_option, output_option
+from foveal.cli.options import FORMATS, MEASURE, Command, format_option, output_option, seed_option
+from foveal.cli.shared import emit_result
 from foveal.errors import UsageError
-
-__all__ = ["command"]
 
 _SHOWN = ("verdicts", "counterexamples", "axioms")
 _WIDTH = 100
@@ -18,14 +16,19 @@ _WIDTH = 100
 
 @click.command(
     "axioms",
-    epilog="Examples: foveal axioms -m AiP -m 'HiR(alpha=0)'; foveal axioms -m all --show verdicts "
-    "-f markdown; foveal axioms -m charF --strict",
+    cls=Command,
+    examples=(
+        "foveal axioms -m AiP -m 'HiR(alpha=0)'",
+        "foveal axioms -m all --show verdicts -f markdown",
+        "foveal axioms -m charF --strict",
+    ),
 )
 @click.option(
     "-m",
     "--measure",
     "measures",
     multiple=True,
+    type=MEASURE,
     metavar="M",
     help="A measure, or all; repeatable. A cut-off that is needed and not given is 10 or 0.5.",
 )

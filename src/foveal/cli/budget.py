@@ -6,21 +6,16 @@ from typing import Any
 
 import click
 
-from foveal.cli.options import parse_positive
-from foveal.cli.shared import (
+from foveal.cli.options import (
     FORMATS,
-    emit_result,
+    Command,
     format_option,
-    given_options,
-    list_files,
-    open_inputs,
     output_option,
+    parse_positive,
     scoring_options,
-    warn,
 )
+from foveal.cli.shared import emit_result, given_options, list_files, open_inputs, warn
 from foveal.errors import UsageError
-
-__all__ = ["command", "parse_budgets"]
 
 
 def parse_budgets(text: str) -> tuple[int, ...]:
@@ -33,9 +28,13 @@ def parse_budgets(text: str) -> tuple[int, ...]:
 
 @click.command(
     "budget",
-    epilog="Examples: foveal budget small.jsonl large.jsonl -j qrels.jsonl; foveal budget runs/ -j "
-    "qrels.jsonl --unit tokens --at 250,500,1000,2000 -m charF; foveal budget a.jsonl b.jsonl -j "
-    "qrels.jsonl --overlap union -o budget.svg",
+    cls=Command,
+    daily="judgements measure collection unit at up_to overlap per_topic form output",
+    examples=(
+        "foveal budget small.jsonl large.jsonl -j qrels.jsonl",
+        "foveal budget runs/ -j qrels.jsonl --unit tokens --at 250,500,1000,2000 -m charF",
+        "foveal budget a.jsonl b.jsonl -j qrels.jsonl --overlap union -o budget.svg",
+    ),
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @scoring_options(one_measure=True)
@@ -44,7 +43,7 @@ def parse_budgets(text: str) -> tuple[int, ...]:
     type=click.Choice(("characters", "tokens", "results")),
     default="characters",
     show_default=True,
-    help="What a budget counts; tokens are a field of the results.",
+    help="Unit of a budget; tokens are a field of the results.",
 )
 @click.option("--at", type=parse_budgets, metavar="LIST", help="These budgets, as in 250,500,1000.")
 @click.option(

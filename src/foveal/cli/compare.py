@@ -11,23 +11,29 @@ import click
 
 from foveal.analysis.pairs import TestSettings
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
-from foveal.cli.build_checks import check_summary, conclude
-from foveal.cli.options import Option, seed_option, summary_option
-from foveal.cli.shared import (
+from foveal.cli.options import (
     FORMATS,
-    check_saved,
-    choose_task,
-    emit_result,
+    Command,
+    Decorator,
     format_option,
+    output_option,
+    scoring_options,
+    seed_option,
+    summary_option,
+)
+from foveal.cli.shared import (
+    check_saved,
+    check_summary,
+    choose_task,
+    conclude,
+    emit_result,
     given_options,
     list_files,
     open_inputs,
-    output_option,
     progress_bar,
     read_saved,
     refuse_unused,
     score_runs,
-    scoring_options,
     warn,
 )
 from foveal.errors import InputError, UsageError
@@ -36,7 +42,6 @@ from foveal.model.tables import PAPER_FORMATS, TABLE_FORMATS
 if TYPE_CHECKING:
     from foveal.model import Results
 
-__all__ = ["command"]
 
 _TABLES = ("means", "ranks", "pairs", "matrix", "summary")
 _TAILS = {"two-sided": 2, "better": 1}
@@ -44,7 +49,7 @@ _WORSE = ("significantly", "at-all")
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
-def _setting(name: str, kind: Any, text: str, metavar: str | None = None) -> Option:
+def _setting(name: str, kind: Any, text: str, metavar: str | None = None) -> Decorator:
     """Return the option of a test setting, with the default of `TestSettings`."""
     default = getattr(TestSettings, name)
     return click.option(
@@ -54,9 +59,13 @@ def _setting(name: str, kind: Any, text: str, metavar: str | None = None) -> Opt
 
 @click.command(
     "compare",
-    epilog="Examples: foveal compare runs/*.run -j qrels.txt -m AiP --baseline first; "
-    "foveal compare results.json --test randomisation --seed 7 -f json; "
-    "foveal compare my.run -j qrels.txt -m AiP --baseline main.json --fail-if-worse AiP=0.01",
+    cls=Command,
+    daily="judgements measures tasks baseline tests overlap fail_if_worse show form output",
+    examples=(
+        "foveal compare runs/*.run -j qrels.txt -m AiP --baseline first",
+        "foveal compare results.json --test randomisation --seed 7 -f json",
+        "foveal compare my.run -j qrels.txt -m AiP --baseline main.json --fail-if-worse AiP=0.01",
+    ),
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...|RESULTS.json...")
 @scoring_options()
@@ -78,7 +87,7 @@ def _setting(name: str, kind: Any, text: str, metavar: str | None = None) -> Opt
     type=click.Choice(_WORSE),
     default=_WORSE[0],
     show_default=True,
-    help="What counts as worse: a significant difference, or any.",
+    help="Count only a significant difference as worse, or any.",
 )
 @summary_option
 @click.option(
@@ -193,7 +202,7 @@ def command(
     if "randomisation" not in settings["tests"]:
         unused["exact"] = "--test randomisation"
     refuse_unused(context, unused)
-    target = check_summary(summary, (*runs, *judgements, *([baseline] if baseline else [])))
+    target = check_summary(summary)
     task, paths = choose_task(tasks), list_files(runs)
     results, against = _take_or_score(paths, judgements, measures, task, baseline, options)
     warn(results.meta.get("warnings", ()))

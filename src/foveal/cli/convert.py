@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.options import cas_options, max_bytes_option, parse_comma_list
+from foveal.cli.options import (
+    FORMAT,
+    Command,
+    cas_options,
+    collection_option,
+    documents_option,
+    exclude_tags_option,
+    input_options,
+    lenient_option,
+    name_from_option,
+    option,
+    recompute_option,
+    snap_option,
+    texts_option,
+    topics_file_option,
+)
 from foveal.cli.shared import TEXTS_USED, say, warn
 from foveal.cli.texts import find_texts, locate_judgements, locate_results
 from foveal.errors import Problem, UsageError
 from foveal.evaluation.conversion import FOCUS
-from foveal.evaluation.preparation import Options
 
 if TYPE_CHECKING:
-    from foveal.files.source import Source
-    from foveal.model import Judgements, Run, Topics
-
-__all__ = ["command"]
+    from foveal.collection import Collection
+    from foveal.model import Judgements, Run
 
 _ELEMENT_RUNS = ("elements", "inex")
 _WITH_PASSAGES = ("inex2005", "inex2006")
@@ -29,70 +41,68 @@ _WRITTEN = {
     "fol": "the offsets are",
     **dict.fromkeys(("jsonl", "parquet"), "both are"),
 }
-_OF_TEXTS = ("documents", "name_from")
-"""Options that runs take, too, where their results are given by text or in other units."""
+_FILTERS = ("cas", "topics_file", "support_judgements", "tag_classes", "exclude_tags")
+_TEXTS = ("documents", "name_from")
+_USED_BY = {
+    "run": ("keep", "snap", "lenient", *_TEXTS),
+    "judgements": (*_FILTERS, *_TEXTS, "recompute"),
+    "topics": (),
+}
+"""Options that are for one kind of input."""
+_FOR_GOLD = ("repair", "drop_mismatches", "write_topics")
 _SHOWN = 3
-_PLURAL = {"run": "runs", "judgements": "judgements"}
-_SINGULAR = {"run": "a run", "judgements": "judgements", "topics": "topics"}
+_GOLD = "Data of other tools"
 
 
-@click.command("convert", epilog="Example: foveal convert my.xml my.run --to fol -C wiki.fvx")
+@click.command(
+    "convert",
+    cls=Command,
+    daily="form foreign collection texts keep snap repair drop_mismatches write_topics",
+    examples=(
+        "foveal convert my.xml my.run --to fol -C wiki.fvx",
+        "foveal convert squad.json gold.jsonl --to jsonl --write-topics topics.jsonl",
+    ),
+)
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@click.option("--to", "form", required=True, metavar="FORMAT", help="The format to write.")
-@click.option(
-    "--from",
-    "foreign",
-    metavar="NAME",
-    help="What IN is, if another tool made it and its content does not tell: chunking-evaluation, "
-    "legalbench-rag, squad, bioasq, kilt, qasper, trec-genomics, trec-genomics-run, "
-    "web-annotation, beir, mtcb, label-studio, doccano, inception.",
+@option("--to=FORMAT form", "The format to write.", required=True, type=FORMAT)
+@option(
+    "--from=NAME foreign",
+    "Format of IN if another tool made it and its content does not show that: "
+    "chunking-evaluation, legalbench-rag, squad, bioasq, kilt, qasper, trec-genomics, "
+    "trec-genomics-run, web-annotation, beir, mtcb, label-studio, doccano, inception.",
+    _GOLD,
 )
-@click.option(
-    "--texts",
-    metavar="PATH",
-    help="The documents' texts, for results and judgements given by text or in other units, and to "
-    "check the quotes of another tool (--from): a directory, JSON Lines of doc and text, or "
-    "(without --from) an archive.",
-)
-@click.option(
+@option(
     "--repair",
-    is_flag=True,
-    help="Move a quote of another tool's ground truth to the only place within 100 characters of "
-    "its offset.",
+    "Move a quote of gold data to the only place within 100 characters of its offset.",
+    _GOLD,
 )
-@click.option(
-    "--drop-mismatches",
-    is_flag=True,
-    help="Leave out quotes of another tool's ground truth that do not match the text.",
-)
-@click.option(
-    "--write-topics",
-    metavar="FILE",
-    help="Write the questions of another tool's ground truth, too, as JSON Lines.",
-)
-@click.option("-C", "--collection", metavar="INDEX", help="A collection index.")
-@click.option(
-    "--focus",
-    "keep",
+@option("--drop-mismatches", "Leave out quotes of gold data that do not match the text.", _GOLD)
+@option("--write-topics=FILE", "Write the questions of gold data, too, as JSON Lines.", _GOLD)
+@option(
+    "--focus keep",
+    "Remove overlap from a run: keep the better ranked (if no word follows), the deeper or "
+    "the higher result.",
     type=click.Choice(FOCUS),
     is_flag=False,
     flag_value=FOCUS[0],
-    help="Remove overlap from a run: keep the better ranked (if no word follows), the deeper or "
-    "the higher result.",
 )
-@click.option("--snap", is_flag=True, help="Map results to the smallest element around them.")
-@click.option("--lenient", is_flag=True, help="Keep results that the collection does not hold.")
-@click.option("--recompute", is_flag=True, help="Take the sizes of elements from the collection.")
-@click.option(
-    "--exclude-tags",
-    type=parse_comma_list,
-    metavar="LIST",
-    help="Leave these elements out of the assessments.",
-)
-@max_bytes_option
-@cas_options("--cas")
+@collection_option("to turn XPaths into offsets, or offsets into XPaths")
+@texts_option
+@documents_option
+@name_from_option
+@snap_option
+@lenient_option
+@recompute_option
+@exclude_tags_option
+@topics_file_option
+@cas_options
+@input_options
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     source: str,
     target: str,
     form: str,
@@ -100,64 +110,61 @@ def command(
     texts: str | None,
     write_topics: str | None,
     collection: str | None,
-    keep: str | None,
     *,
-    snap: bool,
-    lenient: bool,
-    recompute: bool,
     repair: bool,
     drop_mismatches: bool,
-    **filters: Any,
+    **options: Any,
 ) -> None:
-    """Write a run, judgements or topics in another format, detected from the content of IN.
+    """Write a run, judgements or topics in another format.
 
-    Runs: fol, elements, trec, jsonl, parquet, inex. Judgements: fol, trec, jsonl, and as a folder
-    inex2002, inex2003, inex2005, inex2006. Topics: inex, jsonl, trec. With a collection, XPaths
-    become offsets and offsets XPaths, and highlighted text becomes assessments of elements. What
-    the format cannot hold is an error, what it leaves behind a warning. OUT may be - for standard
-    output. The ground truth of other tools (--from) becomes judgements.
+    'foveal formats' lists the formats; that of IN is detected from the content. With a collection,
+    XPaths become offsets and offsets XPaths, and highlighted text becomes assessments of elements.
+    Content that the format cannot hold is an error or, if it can be left out, a warning. OUT may be
+    - for standard output. Gold data of other tools (--from) becomes judgements.
     """
-    from foveal.adapters.gold_formats import read_gold
+    from foveal.adapters.gold_formats import (
+        GOLD_FORMATS,
+        RUN_FORMATS,
+        detect_gold,
+        read_foreign_run,
+        read_gold,
+    )
+    from foveal.collection import Collection
     from foveal.files.source import Source
-    from foveal.formats import kind_of, read_judgements
+    from foveal.formats import kind_of, read_judgements, read_run, read_topics
 
     # Standard input can be read only once.
     given = Source.open(source, thorough=True) if source == "-" else source
-    foreign = foreign or _foreign(given)
-    for_gold = {
-        "--repair": repair,
-        "--drop-mismatches": drop_mismatches,
-        "--write-topics": write_topics,
-    }
-    _check_foreign(source, foreign, for_gold)
-    kind = _kind_of_foreign(foreign) if foreign else kind_of(given)
-    _check_options(
-        source,
-        kind,
-        {
-            "run": {"--focus": keep, "--snap": snap, "--lenient": lenient},
-            "judgements": {
-                **{
-                    f"--{name.replace('_', '-')}": value
-                    for name, value in filters.items()
-                    if kind != "run" or name not in _OF_TEXTS
-                },
-                "--recompute": recompute,
-            },
-        },
-    )
-    if snap and collection is None:
+    if foreign is None and (source == "-" or Path(source).is_file()):
+        foreign = detect_gold(Source.open(given) if isinstance(given, str) else given)
+    known = (*GOLD_FORMATS, *RUN_FORMATS)
+    if foreign is not None and foreign not in known:
+        raise UsageError(f"unknown form {foreign!r} (--from); expected {' or '.join(known)}")
+    if foreign is not None:
+        kind = "run" if foreign in RUN_FORMATS else "judgements"
+    else:
+        kind = kind_of(given)
+    _check_options(context, source, kind, is_gold=foreign in GOLD_FORMATS)
+    if options["snap"] and collection is None:
         raise UsageError("--snap takes a collection (--collection)")
     if texts is not None and (kind == "topics" or (foreign and kind == "run")):
         raise UsageError(f"--texts has no use here; {source} holds {foreign or kind}")
-    if kind == "run" and filters["documents"] is not None and collection is None:
+    if kind == "run" and options["documents"] is not None and collection is None:
         raise UsageError(
             "--documents takes a collection (--collection); without an index give --texts"
         )
     if kind == "run":
-        run = _foreign_run(given, foreign) if foreign else _read_run(given)
-        _run(run, target, form, collection, keep, snap=snap, lenient=lenient)
-    elif kind == "judgements":
+        if foreign:
+            run = read_foreign_run(given, foreign)
+        elif (places := find_texts()) is not None:
+            opened = Source.open(given, thorough=True) if isinstance(given, str) else given
+            (run,) = locate_results([opened], places)
+        else:
+            run = read_run(given, thorough=True)
+        _write(_prepare_run(run, form, collection, **options), target, form, kind)
+    elif kind == "topics":
+        _write(read_topics(given, thorough=True), target, form, kind)
+    else:
         topics = None
         if foreign:
             judgements, topics = read_gold(
@@ -166,190 +173,126 @@ def command(
         else:
             located = locate_judgements([given], thorough=True)
             judgements = located or read_judgements(given, thorough=True)
-        if click.get_current_context().meta.get(TEXTS_USED) and not filters["cas"]:
-            filters |= {"documents": None, "name_from": None}
-        # What is not given keeps its default.
-        options = Options(**{name: value for name, value in filters.items() if value})
-        _judgements(judgements, target, form, collection, options, recompute=recompute)
+        length = judgements.length
+        index = None if collection is None else Collection.open(collection)
+        prepared = _prepare_judgements(judgements, form, index, options)
+        # A length that only the index knows is not lost.
+        _write(prepared, target, form, kind, replace(prepared, length=length))
         if topics is not None and write_topics is not None:
-            _write_topics(topics, write_topics, "jsonl")
-    else:
-        _topics(given, target, form)
+            _write(topics, write_topics, "jsonl", "topics")
 
 
-def _foreign(source: str | Source) -> str | None:
-    """The form of another tool that the content of a file shows, if there is one."""
-    from foveal.adapters.gold_formats import detect_gold
-    from foveal.files.source import Source
-
-    if isinstance(source, str):
-        if not Path(source).is_file():
-            return None
-        source = Source.open(source)
-    return detect_gold(source)
-
-
-def _check_foreign(source: str, foreign: str | None, options: dict[str, str | bool | None]) -> None:
-    """Refuse a form that is not known, and options for ground truth where there is none."""
-    from foveal.adapters.gold_formats import GOLD_FORMATS, RUN_FORMATS
-
-    known = (*GOLD_FORMATS, *RUN_FORMATS)
-    if foreign is not None and foreign not in known:
-        raise UsageError(f"unknown form {foreign!r} (--from); expected {' or '.join(known)}")
-    used = [name for name, value in options.items() if value not in (None, False)]
-    if used and foreign not in GOLD_FORMATS:
-        raise UsageError(
-            f"{used[0]} is for the ground truth of other tools; {source} is none (--from says what "
-            "it is)"
-        )
-
-
-def _read_run(source: str | Source) -> Run:
-    """Read a run, with the texts of its documents if the options name them."""
-    from foveal.files.source import Source
-    from foveal.formats import read_run
-
-    texts = find_texts()
-    if texts is None:
-        return read_run(source, thorough=True)
-    opened = Source.open(source, thorough=True) if isinstance(source, str) else source
-    (run,) = locate_results([opened], texts)
-    return run
-
-
-def _kind_of_foreign(form: str) -> str:
-    from foveal.adapters.gold_formats import RUN_FORMATS
-
-    return "run" if form in RUN_FORMATS else "judgements"
-
-
-def _foreign_run(source: str | Source, form: str) -> Run:
-    from foveal.adapters.gold_formats import read_foreign_run
-
-    return read_foreign_run(source, form)
-
-
-def _check_options(source: str, kind: str, options: dict[str, dict[str, object]]) -> None:
-    """Refuse options that are for something else than the source is."""
-    for wanted, own in options.items():
-        used = [name for name, value in own.items() if value]
-        if used and kind != wanted:
+def _check_options(context: click.Context, source: str, kind: str, *, is_gold: bool) -> None:
+    """Refuse options that are for another kind of input."""
+    spelled = {
+        str(param.name): param.opts[0]
+        for param in context.command.params
+        if context.params.get(str(param.name)) not in (None, False, ())
+    }
+    for name in _FOR_GOLD:
+        if name in spelled and not is_gold:
             raise UsageError(
-                f"{used[0]} is for {_PLURAL[wanted]}; {source} holds {_SINGULAR[kind]}"
+                f"{spelled[name]} is for the ground truth of other tools; {source} is none (--from "
+                "says what it is)"
             )
+    held = "a run" if kind == "run" else kind
+    for wanted, names in _USED_BY.items():
+        for name in names:
+            if name in spelled and name not in _USED_BY[kind]:
+                plural = "runs" if wanted == "run" and name not in _TEXTS else "judgements"
+                raise UsageError(f"{spelled[name]} is for {plural}; {source} holds {held}")
 
 
-def _run(
+def _write(content: Any, target: str, form: str, kind: str, complete: Any = None) -> None:
+    """Write a run, judgements or topics; warn about losses, of `complete` if that is given."""
+    from foveal.formats import find_format, write_judgements, write_run, write_topics
+
+    writers: dict[str, Callable[[Any, str, str], None]] = {
+        "run": write_run,
+        "judgements": write_judgements,
+        "topics": write_topics,
+    }
+    writers[kind](content, target, form)
+    losses = find_format(form, kind).list_losses(content if complete is None else complete)
+    warn((*getattr(content, "notes", ()), *(f"not kept in {form}: {loss}" for loss in losses)))
+
+
+def _prepare_run(
     run: Run,
-    target: str,
     form: str,
     collection: str | None,
     keep: str | None,
     *,
     snap: bool,
     lenient: bool,
-) -> None:
+    **_: Any,
+) -> Run:
+    """Return a run with the places that a format needs, and without overlap if asked."""
     from foveal.collection import Collection
     from foveal.collection.placement import place_elements, place_run
     from foveal.evaluation.conversion import focus
     from foveal.evaluation.rules import CONTRADICTION, align_alone
-    from foveal.formats import find_format, write_run
 
     if collection is not None:
         index = Collection.open(collection)
-        apart = CONTRADICTION.list_problems(align_alone(run), index)
-        run = replace(run, notes=(*run.notes, *_apart(apart, form)))
+        contradictions = CONTRADICTION.list_problems(align_alone(run), index)
+        run = replace(run, notes=(*run.notes, *_describe_contradictions(contradictions, form)))
         if form in _ELEMENT_RUNS or snap:
             passages = form == "inex" and not snap
             run = place_elements(run, index, snap=snap, lenient=lenient, passages=passages)
         else:
             run = place_run(run, index, lenient=lenient)
     if snap and run.header is not None:
-        # What the submission said of its results is not true any more.
+        # The submission's description of its results is not true any more.
         left = {name: said for name, said in run.header.items() if name != "result-type"}
         run = replace(run, header=left)
     if keep is not None:
         before = len(run)
         run = focus(run, keep)
         say(f"results removed because they overlap: {before - len(run)}")
-    write_run(run, target, form)
-    warn(
-        (
-            *run.notes,
-            *(f"not kept in {form}: {loss}" for loss in find_format(form, "run").list_losses(run)),
-        )
-    )
+    return run
 
 
-def _apart(said: Sequence[Problem], form: str) -> Iterator[str]:
-    """Warn that paths and offsets contradict each other, and which of them the format keeps."""
-    if said:
-        written = _WRITTEN.get(form, "neither is")
-        shown = "; ".join(f"line {problem.line}: {problem.text}" for problem in said[:_SHOWN])
-        more = "; ..." if len(said) > _SHOWN else ""
+def _describe_contradictions(problems: Sequence[Problem], form: str) -> Iterable[str]:
+    """Yield a warning that paths and offsets differ, and which of them the format keeps."""
+    if problems:
+        shown = "; ".join(f"line {problem.line}: {problem.text}" for problem in problems[:_SHOWN])
         yield (
             "results whose XPath and offsets contradict each other, of which "
-            f"{written} written: {len(said)} ({shown}{more})"
+            f"{_WRITTEN.get(form, 'neither is')} written: {len(problems)} "
+            f"({shown}{'; ...' if len(problems) > _SHOWN else ''})"
         )
 
 
-def _judgements(
-    judgements: Judgements,
-    target: str,
-    form: str,
-    collection: str | None,
-    options: Options,
-    *,
-    recompute: bool,
-) -> None:
-    from foveal.collection import Collection
+def _prepare_judgements(
+    judgements: Judgements, form: str, index: Collection | None, options: dict[str, Any]
+) -> Judgements:
+    """Return judgements with the elements and passages that a format needs, filtered if asked."""
     from foveal.collection.placement import place_judgements
+    from foveal.evaluation import Options
+    from foveal.evaluation import conversion as to
     from foveal.evaluation.cas_filter import CasFilter
-    from foveal.evaluation.conversion import (
-        derive_elements,
-        describe_unknown_exclusions,
-        exclude_tags,
-        filter_by_structure,
-        name_passages,
-        recompute_sizes,
-    )
-    from foveal.formats import find_format, write_judgements
 
-    if recompute and collection is None:
+    recompute, excluded = options["recompute"], options["exclude_tags"]
+    if recompute and index is None:
         raise UsageError("--recompute takes a collection (--collection)")
-    cas = CasFilter.from_options(options)
-    filtered = cas is not None or bool(options.exclude_tags)
-    given = judgements.length
-    index = None if collection is None else Collection.open(collection)
+    names: tuple[str, ...] = (*_FILTERS, *_TEXTS)
+    if click.get_current_context().meta.get(TEXTS_USED) and not options["cas"]:
+        names = _FILTERS
+    # Options that are not given keep their defaults.
+    cas = CasFilter.from_options(Options(**{n: options[n] for n in names if options[n]}))
     if index is not None:
         judgements = place_judgements(judgements, index)
         if recompute:
-            judgements = recompute_sizes(judgements, index)
-        elif judgements.elements is None and (filtered or form.startswith("inex")):
-            judgements = derive_elements(judgements, index)
+            judgements = to.recompute_sizes(judgements, index)
+        elif judgements.elements is None and (cas or excluded or form.startswith("inex")):
+            judgements = to.derive_elements(judgements, index)
         if form in _WITH_PASSAGES:
-            judgements = name_passages(judgements, index)
-    if options.exclude_tags:
+            judgements = to.name_passages(judgements, index)
+    if excluded:
         elements = judgements.elements
-        judgements = exclude_tags(judgements, options.exclude_tags)
+        judgements = to.exclude_tags(judgements, excluded)
         assert elements is not None  # else there would be none to exclude
-        said = describe_unknown_exclusions(options.exclude_tags, elements["xpath"], index)
-        judgements = replace(judgements, notes=(*judgements.notes, *said))
-    if cas is not None:
-        judgements = filter_by_structure(judgements, cas)
-    write_judgements(judgements, target, form)
-    losses = find_format(form, "judgements").list_losses(replace(judgements, length=given))
-    warn((*judgements.notes, *(f"not kept in {form}: {loss}" for loss in losses)))
-
-
-def _topics(source: str | Source, target: str, form: str) -> None:
-    from foveal.formats import read_topics
-
-    _write_topics(read_topics(source, thorough=True), target, form)
-
-
-def _write_topics(topics: Topics, target: str, form: str) -> None:
-    from foveal.formats import find_format, write_topics
-
-    write_topics(topics, target, form)
-    warn(f"not kept in {form}: {loss}" for loss in find_format(form, "topics").list_losses(topics))
+        unknown = to.describe_unknown_exclusions(excluded, elements["xpath"], index)
+        judgements = replace(judgements, notes=(*judgements.notes, *unknown))
+    return judgements if cas is None else to.filter_by_structure(judgements, cas)

@@ -12,23 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.options import Option, parse_positive
-from foveal.cli.shared import (
+from foveal.cli.options import (
     FORMATS,
+    Command,
+    Decorator,
+    format_option,
+    output_option,
+    parse_positive,
+    scoring_options,
+)
+from foveal.cli.shared import (
     check_saved,
     choose_format,
     emit,
     emit_result,
-    format_option,
     given_options,
     list_files,
     open_inputs,
-    output_option,
     progress_bar,
     read_saved,
     refuse_unused,
     score_runs,
-    scoring_options,
     warn,
 )
 from foveal.errors import InputError, UsageError
@@ -36,13 +40,12 @@ from foveal.errors import InputError, UsageError
 if TYPE_CHECKING:
     from foveal.model import Results
 
-__all__ = ["command"]
 
 _COEFFICIENTS = ("tau_b", "tau_a", "tau_ap", "spearman", "rbo")
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
-def _value(name: str, kind: Any, default: Any, text: str) -> Option:
+def _value(name: str, kind: Any, default: Any, text: str) -> Decorator:
     """Return an option with a default, which its help shows."""
     return click.option(name, type=kind, default=default, show_default=True, help=text)
 
@@ -57,9 +60,13 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
 
 @click.command(
     "correlate",
-    epilog="Examples: foveal correlate runs/ -j qrels.txt -m AP -m AiP -m iP@0.01; "
-    "foveal correlate runs2005/ -j assessments/ -t 2005.CO.Thorough -t 2005.CO.Focussed "
-    "--by quant; foveal correlate scores.json --by topics --heatmap agreement.svg",
+    cls=Command,
+    daily="judgements measures tasks by coefficients overlap stability power heatmap form output",
+    examples=(
+        "foveal correlate runs/ -j qrels.txt -m AP -m AiP -m iP@0.01",
+        "foveal correlate runs2005/ -j assessments/ -t 2005.CO.Thorough --by quant",
+        "foveal correlate scores.json --by topics --heatmap agreement.svg",
+    ),
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @scoring_options()

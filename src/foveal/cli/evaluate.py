@@ -4,38 +4,44 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.options import summary_option
+from foveal.cli.options import (
+    CHECKS,
+    WORKERS,
+    Command,
+    format_option,
+    option,
+    output_option,
+    per_topic_option,
+    scoring_options,
+    summary_option,
+)
 from foveal.cli.shared import (
-    FORMATS,
+    check_summary,
     choose_format,
     choose_task,
+    conclude,
     emit,
-    format_option,
     given_options,
     open_inputs,
-    output_option,
     refuse_missing,
     render_result,
     say,
     score_runs,
-    scoring_options,
     start_workers,
     warn,
 )
-from foveal.errors import UsageError
+from foveal.errors import UsageError, some
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from foveal.bridges.gates import Check
     from foveal.model import Results
 
-__all__ = ["command"]
+_EVALJ = "Configuration of EvalJ"
 
 
 def _parse_definition(text: str) -> tuple[str, str]:
@@ -66,52 +72,57 @@ def _check_cache(folder: str) -> str | None:
 
 @click.command(
     "evaluate",
-    epilog="Examples: foveal evaluate a.run b.jsonl -j qrels.txt -m iP@0.01 -m AiP; "
-    "foveal evaluate runs/*.xml -j assessments/ -t 2005.COS.Thorough --topics-file topics.xml; "
-    "foveal evaluate --config inex2006.prop --define aPath=data; "
-    "foveal evaluate my.run -j qrels.txt --fail-under AiP=0.30 --summary github",
+    cls=Command,
+    daily="judgements measures tasks collection overlap topics only_topics per_topic fail_under "
+    "form output workers",
+    examples=(
+        "foveal evaluate a.run b.jsonl -j qrels.txt -m iP@0.01 -m AiP",
+        "foveal evaluate runs/*.xml -j assessments/ -t 2005.COS.Thorough --topics-file topics.xml",
+        "foveal evaluate --config inex2006.prop --define aPath=data",
+        "foveal evaluate my.run -j qrels.txt --fail-under AiP=0.30 --summary github",
+    ),
 )
 @click.argument("runs", nargs=-1, metavar="RUN...")
 @scoring_options()
-@click.option(
-    "--config",
-    metavar="FILE",
-    help="A configuration of EvalJ, properties or <metrics> XML, instead of -m and -t; RUN... and "
-    "-j stand for the paths it names.",
+@option(
+    "--config=FILE",
+    "Configuration of EvalJ, properties or <metrics> XML, instead of -m and -t; RUN... and "
+    "-j replace the paths it names.",
+    _EVALJ,
 )
-@click.option(
-    "--define",
+@option(
+    "--define=NAME=PATH",
+    "Path that replaces $NAME in the paths of --config; repeatable.",
+    _EVALJ,
     multiple=True,
     type=_parse_definition,
-    metavar="NAME=PATH",
-    help="What $NAME in the paths of --config stands for; repeatable.",
 )
-@click.option(
-    "--fail-under",
+@option(
+    "--fail-under=M=X",
+    "Exit with code 1 if the mean of a run is worse than X; repeatable. Scores M even if -m "
+    "does not name it.",
+    CHECKS,
     multiple=True,
-    metavar="M=X",
-    help="Exit code 1 if the mean of a run by this measure is worse than this; repeatable, and "
-    "the measure need not be among those of -m.",
 )
-@click.option(
-    "--memory",
+@option(
+    "--memory=SIZE",
+    "Memory for reading a run, such as 500M or 4G; larger files are read in slices of whole "
+    "topics, with the same result [default: a share of the free memory].",
+    WORKERS,
     type=_parse_memory,
-    metavar="SIZE",
-    help="What reading a run may take, as in 500M or 4G; larger files are read in slices of whole "
-    "topics, with the same result [default: a share of what is free].",
 )
-@click.option(
-    "--cache",
+@option(
+    "--cache=DIR",
+    "Keep parsed runs in this folder, so that scoring the same files again skips parsing; "
+    "safe to delete.",
+    WORKERS,
     type=_check_cache,
     envvar="FOVEAL_CACHE",
     show_envvar=True,
-    metavar="DIR",
-    help="Keep runs as columns there, so that scoring the same files again skips parsing; safe to "
-    "delete, and the scores are the same.",
 )
 @summary_option
-@click.option("-q", "--per-topic", is_flag=True, help="A row per topic before the means.")
-@format_option(FORMATS, "; json holds every topic and can be read back")
+@per_topic_option
+@format_option(more="; json holds every topic and can be read back")
 @output_option
 @click.pass_context
 def command(
@@ -120,7 +131,6 @@ def command(
     runs: tuple[str, ...],
     judgements: tuple[str, ...],
     measures: tuple[str, ...],
-    collection: str | None,
     tasks: tuple[str, ...],
     config: str | None,
     define: tuple[tuple[str, str], ...],
@@ -128,7 +138,6 @@ def command(
     summary: str | None,
     form: str | None,
     output: str | None,
-    workers: int | None,
     *,
     per_topic: bool,
     **options: Any,
@@ -139,7 +148,13 @@ def command(
     input. 'foveal measures' lists the measures, 'foveal measures --presets' the official tasks.
     """
     if config is not None:
-        _evaluate_configuration(**context.params)
+        if measures or tasks:
+            raise UsageError("--config names the measures; leave out --measure and --task")
+        if fail_under or summary:
+            raise UsageError("--config scores block by block; leave out --fail-under and --summary")
+        _evaluate_configuration(
+            config, define, runs, judgements, form, output, options, per_topic=per_topic
+        )
         return
     if not runs or not judgements:
         refuse_missing(context, "runs", "judgements")
@@ -147,15 +162,11 @@ def command(
         raise UsageError("--define fills in the paths of a --config, and there is none")
     bounds: dict[str, float] = {}
     checks: tuple[Check, ...] = ()
-    target: Path | None = None
     if fail_under:
         from foveal.bridges.gates import bounds_of
 
         bounds = bounds_of(fail_under)
-    if summary is not None:
-        from foveal.cli.build_checks import check_summary
-
-        target = check_summary(summary, (*runs, *judgements))
+    target = check_summary(summary)
     form, task = choose_format(form, output), choose_task(tasks)
     opened, truth = open_inputs(runs, judgements)
     with warnings.catch_warnings(record=True) as caught:  # a cache that cannot be written
@@ -164,8 +175,6 @@ def command(
             truth,
             (*measures, *bounds),
             task,
-            collection=collection,
-            workers=workers,
             hashed=form == "json",  # no other format holds the hashes of the inputs
             **given_options(options),
         )
@@ -174,39 +183,65 @@ def command(
         from foveal.bridges.gates import at_least
 
         checks = at_least(results, bounds)
-    content = render_result(results, form, output, per_topic=per_topic)
+    texts = list(measures)
+    if task is not None and form == "table":
+        from foveal.evaluation import find_preset
+
+        texts += find_preset(task).texts
+    content = _render(results, form, output, texts, per_topic=per_topic)
     emit(content, output, styled=form == "table")
-    if checks or target is not None:
-        from foveal.cli.build_checks import conclude
 
-        conclude(checks, target, lambda: _summarise(results, checks))
+    def summarise() -> str:
+        from foveal.analysis.score_tables import tabulate_scores
+        from foveal.bridges.gates import summary
+
+        table = tabulate_scores(results, titled=True)
+        return summary("Scores", checks, [table], results.meta["warnings"])
+
+    conclude(checks, target, summarise)
 
 
-def _summarise(results: Results, checks: Sequence[Check]) -> str:
-    """Return scores and checks as the Markdown of --summary."""
-    from foveal.analysis.score_tables import tabulate_scores
-    from foveal.bridges.gates import summary
+def _render(
+    results: Results, form: str, output: str | None, texts: Iterable[str], *, per_topic: bool
+) -> Any:
+    """Return scores in a format; a table calls measures as `texts` do, and leaves curves out."""
+    if form != "table":
+        return render_result(results, form, output, per_topic=per_topic)
+    from foveal.measures import parse_measures
 
-    table = tabulate_scores(results, titled=True)
-    return summary("Scores", checks, [table], results.meta["warnings"])
+    labels: dict[str, str] = {}
+    single, curves = set[str](), dict[str, set[str]]()
+    for text in texts:
+        parsed = parse_measures(text)
+        points = {measure.label for measure in parsed}
+        if text.endswith("@curve"):
+            curves[text] = points
+            continue
+        single |= points
+        name = re.split("[(@]", text.strip(), maxsplit=1)[0]
+        for measure in parsed:
+            labels.setdefault(measure.label, name + measure.label.removeprefix(measure.name))
+    left_out = set[str]().union(*curves.values()) - single
+    note = ""
+    if left_out:
+        note = f"Not in the table: {some(list(curves), 3)}, {len(left_out)} points; see -f tsv.\n"
+        results = results.only([label for label in results.measures if label not in left_out])
+    if not results.measures:
+        return note
+    table = render_result(results, form, output, per_topic=per_topic, labels=labels)
+    return f"{table}\n{note}" if note else table
 
 
 def _evaluate_configuration(
-    *,
-    runs: tuple[str, ...],
-    judgements: tuple[str, ...],
-    measures: tuple[str, ...],
-    collection: str | None,
-    tasks: tuple[str, ...],
     config: str,
     define: tuple[tuple[str, str], ...],
-    fail_under: tuple[str, ...],
-    summary: str | None,
+    runs: tuple[str, ...],
+    judgements: tuple[str, ...],
     form: str | None,
     output: str | None,
-    workers: int | None,
+    options: dict[str, Any],
+    *,
     per_topic: bool,
-    **options: Any,
 ) -> None:
     """Score the blocks of a configuration of EvalJ (--config).
 
@@ -216,10 +251,6 @@ def _evaluate_configuration(
     from foveal.evaluation import evalj
     from foveal.evaluation.evalj_configuration import read_configuration
 
-    if measures or tasks:
-        raise UsageError("--config names the measures; leave out --measure and --task")
-    if fail_under or summary:
-        raise UsageError("--config scores block by block; leave out --fail-under and --summary")
     paths = dict(define)
     if len(paths) < len(define):
         twice = next(name for i, (name, _) in enumerate(define) if name in dict(define[:i]))
@@ -232,25 +263,20 @@ def _evaluate_configuration(
     if len(printed) > 1 and form in ("json", "parquet"):
         raise UsageError(f"{len(printed)} blocks do not fit into one {form}; tsv can hold them")
     every = [run for job in jobs for run in job.runs]
-    with start_workers(workers, every) as (executor, advance):
-        found = evalj.score(
-            jobs,
-            collection=collection,
-            executor=executor,
-            progress=advance,
-            **given_options(options),
-        )
+    given = given_options(options)
+    with start_workers(given.pop("workers", None), every) as (executor, advance):
+        found = evalj.score(jobs, executor=executor, progress=advance, **given)
     form = choose_format(form, output)
-    scored = list(zip(jobs, found, strict=True))
-    parts = [
-        render_result(results, form, output, per_topic=per_topic)
-        for job, results in scored
-        if job.results is None
+    parts = []
+    files = [
+        evalj.format_result_files(job, results, per_topic=per_topic)
+        for job, results in zip(jobs, found, strict=True)
     ]
-    files = [evalj.format_result_files(*own, per_topic=per_topic) for own in scored]
-    for results in found:
-        warn(results.meta["warnings"])
-    for job, own in zip(jobs, files, strict=True):
+    warn(text for results in found for text in results.meta["warnings"])
+    for job, results, own in zip(jobs, found, files, strict=True):
+        if job.results is None:
+            texts = [text for metric in job.block.metrics for text in metric.texts]
+            parts.append(_render(results, form, output, texts, per_topic=per_topic))
         evalj.write_results(own)
         if own:
             say(f"{len(own)} files written to {job.results}")

@@ -7,23 +7,18 @@ from typing import Any
 
 import click
 
+from foveal.cli.options import FORMATS, Command, format_option, output_option, scoring_options
 from foveal.cli.shared import (
-    FORMATS,
     choose_task,
     emit_result,
-    format_option,
     given_options,
     list_files,
     open_inputs,
-    output_option,
     say,
-    scoring_options,
     start_workers,
     warn,
 )
 from foveal.errors import UsageError
-
-__all__ = ["command"]
 
 _TABLES = ("scores", "orderings", "verdict")
 _SIMULATED = 20
@@ -31,9 +26,13 @@ _SIMULATED = 20
 
 @click.command(
     "fidelity",
-    epilog="Examples: foveal fidelity -j qrels.jsonl -C wiki.fvx; foveal fidelity -j qrels.jsonl "
-    "-C wiki.fvx -m AiP -m 'AgP(beta=0.25)'; foveal fidelity -j qrels.jsonl --runs mine --expect "
-    "orderings.txt -m iP@0.01",
+    cls=Command,
+    daily="judgements measures collection tasks runs expect table form output",
+    examples=(
+        "foveal fidelity -j qrels.jsonl -C wiki.fvx",
+        "foveal fidelity -j qrels.jsonl -C wiki.fvx -m AiP -m 'AgP(beta=0.25)'",
+        "foveal fidelity -j qrels.jsonl --runs mine --expect orderings.txt -m iP@0.01",
+    ),
 )
 @scoring_options()
 @click.option(
@@ -58,7 +57,7 @@ _SIMULATED = 20
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.05,
     show_default=True,
-    help="At which an average is called reversed.",
+    help="Level of significance at which an average counts as reversed.",
 )
 @click.option(
     "--table",

@@ -7,21 +7,17 @@ import re
 
 import click
 
-from foveal.cli.shared import emit
+from foveal.cli.options import FORMAT, Command, option
+from foveal.cli.shared import emit, list_under_headings
 
-__all__ = ["command"]
 
-
-@click.command("formats", epilog="Example: foveal formats fol")
-@click.argument("name", required=False)
-@click.option(
-    "-f",
-    "--format",
-    "form",
+@click.command("formats", cls=Command, examples=("foveal formats fol",))
+@click.argument("name", required=False, type=FORMAT)
+@option(
+    "-f --format form",
+    "Write text, or JSON with everything known about the formats.",
     type=click.Choice(["text", "json"]),
     default="text",
-    show_default=True,
-    help="Write text, or JSON with everything known about the formats.",
 )
 def command(name: str | None, form: str) -> None:
     """List the file formats by kind, or explain one: its fields and an example.
@@ -41,6 +37,7 @@ def command(name: str | None, form: str) -> None:
         near = get_close_matches(name or "", names, 1)
         hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(names)}"
         raise UsageError(f"unknown format {name!r}; {hint}")
+    lines: list[str] = []
     if form == "json":
         records = [
             {
@@ -53,24 +50,19 @@ def command(name: str | None, form: str) -> None:
             }
             for one in found
         ]
-        emit(json.dumps(records, indent=1) + "\n", None)
+        lines.append(json.dumps(records, indent=1))
     elif name is None:
-        width = max(len(one.name) for one in found)
-        lines, kind = list[str](), ""
-        for one in found:
-            if one.kind != kind:
-                lines += ["", one.kind] if kind else [one.kind]
-                kind = one.kind
-            marks = ("r" if one.reads else " ") + ("w" if one.write is not None else " ")
-            lines.append(f"  {one.name:{width}}  {marks}  {one.summary}")
-        emit("\n".join(lines) + "\n", None)
+        marks = [("r" if one.reads else " ") + ("w" if one.write else " ") for one in found]
+        lines = list_under_headings(
+            (one.kind, one.name, f"{mark}  {one.summary}")
+            for one, mark in zip(found, marks, strict=True)
+        )
     else:
-        parts = []
         for one in found:
             title = f"{one.name} ({one.kind})"
             # A terminal has no use for the targets of links.
             explanation = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", one.explanation.strip())
-            parts.append(f"{title}\n{'=' * len(title)}\n\n{explanation}\n")
+            lines += [*([""] if lines else []), title, "=" * len(title), "", explanation]
             if one.example:
-                parts.append(f"Example:\n\n{one.example}")
-        emit("\n".join(parts), None)
+                lines += ["", "Example:", "", one.example.rstrip("\n")]
+    emit("\n".join(lines) + "\n", None)

@@ -4,71 +4,47 @@ from __future__ import annotations
 
 import math
 import sys
+from typing import Any
 
 import click
 
-from foveal.cli.options import max_bytes_option
+from foveal.cli.options import Command, combine_options, input_options, option
 from foveal.cli.shared import emit, warn
 from foveal.errors import InputError, UsageError
 
-__all__ = ["command"]
+_TASKS = {
+    "-t": "Thorough.",
+    "-f": "Focused.",
+    "-r": "Relevant in Context, F score.",
+    "-b": "Best in Context.",
+    "-i": "Relevant in Context, T2I.",
+}
 
 
-@click.command("inex-eval", epilog="Example: foveal inex-eval -f -q qrels.txt my.run")
+@click.command("inex-eval", cls=Command, examples=("foveal inex-eval -f -q qrels.txt my.run",))
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("-t", "tasks", flag_value="t", multiple=True, help="Thorough.")
-@click.option("-f", "tasks", flag_value="f", multiple=True, help="Focused.")
-@click.option("-r", "tasks", flag_value="r", multiple=True, help="Relevant in Context, F score.")
-@click.option("-b", "tasks", flag_value="b", multiple=True, help="Best in Context.")
-@click.option("-i", "tasks", flag_value="i", multiple=True, help="Relevant in Context, T2I.")
-@click.option(
-    "-c",
-    "every_topic",
-    is_flag=True,
-    help="Average over all topics of the qrels; those missing from a run score 0.",
+@combine_options(
+    *(option(f"{n} tasks", text, flag_value=n[1:], multiple=True) for n, text in _TASKS.items())
 )
-@max_bytes_option
-@click.option("-q", "per_topic", is_flag=True, help="Lines per topic before those on 'all'.")
-@click.option(
+@option(
+    "-c every_topic", "Average over all topics of the qrels; topics missing from a run score 0."
+)
+@option("-q per_topic", "Print lines per topic before those on 'all'.")
+@option(
     "-n",
+    "Largest distance of a best entry point that still scores.",
     type=click.FloatRange(min=0, min_open=True, max=1e12),
     default=500,
-    show_default=True,
-    help="Largest distance of a best entry point that still scores.",
 )
-@click.option(
-    "-beta",
-    type=click.FloatRange(min=0, max=1e6),
-    default=0.25,
-    show_default=True,
-    help="Weight of recall in F.",
-)
-@click.option(
-    "-irr",
-    type=click.IntRange(min=1),
-    default=300,
-    show_default=True,
-    help="Irrelevant characters tolerated in T2I.",
-)
-@click.option(
-    "--lenient",
-    is_flag=True,
-    help="Score results without a place (X or -1) as the official evaluator did.",
-)
+@option("-beta", "Weight of recall in F.", type=click.FloatRange(min=0, max=1e6), default=0.25)
+@option("-irr", "Irrelevant characters tolerated in T2I.", type=click.IntRange(min=1), default=300)
+@option("--lenient", "Score results without a place (X or -1) as the official evaluator did.")
+@input_options
 def command(
-    qrels: str,
-    runs: tuple[str, ...],
-    tasks: tuple[str, ...],
-    n: float,
-    beta: float,
-    irr: int,
-    *,
-    every_topic: bool,
-    per_topic: bool,
-    lenient: bool,
+    qrels: str, runs: tuple[str, ...], tasks: tuple[str, ...], *, per_topic: bool, **options: Any
 ) -> None:
-    """Print what inex_eval 3.1, the evaluator of INEX 2008-2010, prints.
+    """Print the output of inex_eval 3.1, the evaluator of INEX 2008-2010.
 
     QRELS and RUN are in the passage format of these years; the order of the lines is the
     ranking. Not to be confused with the measure inex_eval of 2002-2004.
@@ -77,13 +53,11 @@ def command(
     """
     from foveal.evaluation.official import Evaluator
 
-    if math.isnan(n) or math.isnan(beta):
+    if math.isnan(options["n"]) or math.isnan(options["beta"]):
         raise UsageError("-n and -beta are numbers")
     if len(set(tasks)) != 1:
         raise UsageError("inex-eval takes one of -t, -f, -r, -b and -i")
-    evaluator = Evaluator(
-        qrels, tasks[0], every_topic=every_topic, n=n, beta=beta, irr=irr, lenient=lenient
-    )
+    evaluator = Evaluator(qrels, tasks[0], **options)
     warn(evaluator.warnings)
     tables, rejected = [], []
     for run in runs:

@@ -1,44 +1,210 @@
-"""Options that many commands have, worded once.
+"""Commands with a short and a long help, and the options that several commands share.
 
-A value that Click cannot convert by itself is converted by a function that is the type of its
-option: Click calls it only where the option is given.
+``--help`` shows the options of daily use, ``--help-all`` all of them under headings. A value that
+Click cannot convert by itself is converted by a function that is the type of its option: Click
+calls it only where the option is given.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.types import FuncParamType
 
-from foveal.evaluation import CAS_READINGS
+from foveal.evaluation import CAS_READINGS, OVERLAP_POLICIES, TOPIC_POLICIES, UNDEFINED_POLICIES
 
-__all__ = [
-    "Command",
-    "cas_options",
-    "collection_option",
-    "combine_options",
-    "judgements_option",
-    "max_bytes_option",
-    "parse_comma_list",
-    "parse_positive",
-    "parse_topics",
-    "seed_option",
-    "summary_option",
-    "worker_options",
-]
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
-Command = Callable[..., Any]
-Option = Callable[[Command], Command]
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "markdown", "latex", "html")
+"""Formats of scores and result objects."""
+PROBABILITY = click.FloatRange(0, 1, min_open=True, max_open=True)
+POSITIVE = click.IntRange(min=1)
 
 
-def combine_options(options: Sequence[Option]) -> Option:
+class NameType(click.ParamType[str]):
+    """A name that the shell completes; names are listed only when it does."""
+
+    name = "text"
+
+    def __init__(self, list_names: Callable[[], Iterable[str]]) -> None:
+        self.list_names = list_names
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        del ctx, param  # click's signature
+        return [CompletionItem(name) for name in self.list_names() if name.startswith(incomplete)]
+
+
+def _list_measures() -> Iterable[str]:
+    from foveal.measures.base import FAMILIES  # without importing the measures
+
+    return [name for names in FAMILIES.values() for name in names.split()]
+
+
+def _list_tasks() -> Iterable[str]:
+    from foveal.evaluation.presets import PRESETS
+
+    return PRESETS
+
+
+def _list_graphs() -> Iterable[str]:
+    from foveal.report.graph_kinds import GRAPHS
+
+    return GRAPHS
+
+
+def _list_formats() -> Iterable[str]:
+    from foveal.formats import list_formats
+
+    return dict.fromkeys(one.name for one in list_formats())
+
+
+MEASURE, TASK = NameType(_list_measures), NameType(_list_tasks)
+GRAPH, FORMAT = NameType(_list_graphs), NameType(_list_formats)
+
+# Headings of --help-all.
+JUDGED = "Judgements and topics"
+LIMITS = "Overlap and limits"
+CAS = "Structured queries"
+TEXTS = "Collection and texts"
+OUTPUT = "Output"
+WORKERS = "Workers"
+CHECKS = "Checks in a build"
+_HEADINGS = ("Options", JUDGED, LIMITS, TEXTS, CAS, OUTPUT, WORKERS, CHECKS)
+"""Others come after them."""
+
+
+# -- help --------------------------------------------------------------------------------------
+
+
+class Option(click.Option):
+    """An option with the heading that ``--help-all`` lists it under."""
+
+    def __init__(self, *args: Any, group: str = "", **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.group = group
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)  # "x>=1" says little
+        return extra
+
+
+def option(spelling: str, text: str, group: str = "", **settings: Any) -> Decorator:
+    """Return an option, under the heading `group` of ``--help-all``; its default is shown.
+
+    `spelling` is that of the usage, ``-o --output=FILE``, and then the name of the parameter if it
+    is not that of the option. Without a value such as ``FILE`` or a type, the option is a flag.
+    """
+    names = []
+    for word in spelling.split():
+        name, _, metavar = word.partition("=")
+        names.append(name)
+        if metavar:
+            settings["metavar"] = metavar
+    if not settings.keys() & {"metavar", "type", "default"}:
+        settings["is_flag"] = True
+    settings.setdefault("show_default", "default" in settings)
+    for kind, metavar in ((click.IntRange, "N"), (click.FloatRange, "X")):
+        if isinstance(settings.get("type"), kind):
+            settings.setdefault("metavar", metavar)
+    return click.option(*names, cls=Option, group=group, help=text, **settings)
+
+
+class Command(click.Command):
+    """A command whose ``--help`` shows only the options of daily use.
+
+    Parameters
+    ----------
+    daily : str
+        Names of the parameters in ``--help``, in this order; empty for all of them.
+    examples : tuple of str
+        ``--help`` shows the first, ``--help-all`` shows all.
+    """
+
+    def __init__(
+        self, *args: Any, daily: str = "", examples: Sequence[str] = (), **settings: Any
+    ) -> None:
+        super().__init__(*args, **settings)
+        self.daily = daily.split()
+        self.examples = examples
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        params = [*super().get_params(ctx), _HELP_ALL]
+        if ctx.resilient_parsing:  # the shell completes free text as files
+            params = [copy(param) for param in params]
+            for param in params:
+                if param.type is click.STRING or isinstance(param.type, FuncParamType):
+                    param.type = click.Path()
+        return params
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if _HELP_ALL.name in ctx.meta or not self.daily:
+            groups = group_options(self.get_params(ctx))
+        else:
+            by_name = {param.name: param for param in self.params}
+            groups = {"Options": [by_name[name] for name in self.daily]}
+        for heading, own in groups.items():
+            records = [record for param in own if (record := param.get_help_record(ctx))]
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        everything = _HELP_ALL.name in ctx.meta
+        shown = self.examples if everything else self.examples[:1]
+        if shown:
+            with formatter.section("Example" if len(shown) == 1 else "Examples"):
+                for example in shown:
+                    for line in example.splitlines():
+                        formatter.write(f"  {line}\n")
+        options = [param for param in self.params if isinstance(param, click.Option)]
+        more = len(options) - sum(param.name in self.daily for param in options)
+        if self.daily and more and not everything:
+            formatter.write(f"\n--help-all shows {more} more options.\n")
+
+
+def group_options(params: Iterable[click.Parameter]) -> dict[str, list[click.Parameter]]:
+    """Return options by the heading of ``--help-all``, those without one first."""
+    groups: dict[str, list[click.Parameter]] = {heading: [] for heading in _HEADINGS}
+    for param in params:
+        if isinstance(param, click.Option):
+            groups.setdefault(getattr(param, "group", "") or _HEADINGS[0], []).append(param)
+    return {heading: own for heading, own in groups.items() if own}
+
+
+def _show_all_options(context: click.Context, param: click.Parameter, value: object) -> None:
+    if value and not context.resilient_parsing:
+        context.meta[str(param.name)] = True
+        click.echo(context.get_help(), color=context.color)
+        context.exit()
+
+
+_HELP_ALL = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all_options,
+    help="Show all options and exit.",
+)
+
+
+def combine_options(*options: Decorator) -> Decorator:
     """Return several options as one decorator, in the order of the help text."""
 
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for one in reversed(options):
+            command = one(command)
         return command
 
     return decorate
@@ -86,112 +252,277 @@ def _limit_bytes(size: str) -> None:
     click.get_current_context().with_resource(limit_bytes(size))
 
 
+def _set_exact_csv(_: str) -> None:
+    """Let csv hold names as they are until the command ends."""
+    from foveal.formats.result_files import EXACT_CSV
+
+    before = EXACT_CSV.set(True)
+    click.get_current_context().call_on_close(lambda: EXACT_CSV.reset(before))
+
+
 # -- options -----------------------------------------------------------------------------------
 
-seed_option = click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="The same seed gives the same output.",
+WORDS = "foveal.words"
+"""Key in the context of a command for the words of the command line."""
+VERBOSE = "foveal.verbose"
+"""Key in the context of a command: True to print all warnings, False for the first."""
+
+verbose_option = option(
+    "-v --verbose",
+    "Print all warnings [default: on a terminal the first, and their number].",
+    OUTPUT,
+    flag_value="on",
+    expose_value=False,
+    type=lambda _: click.get_current_context().meta.update({VERBOSE: True}),
 )
-summary_option = click.option(
-    "--summary",
-    metavar="FILE|github",
-    help="Append a short summary in GitHub's Markdown to this file; github is the one that "
-    "$GITHUB_STEP_SUMMARY names.",
-)
-max_bytes_option = click.option(
-    "--max-bytes",
-    metavar="SIZE",
+max_bytes_option = option(
+    "--max-bytes=SIZE",
+    "Largest size of a compressed input when unpacked, such as 4G [default: 1G or 100 times "
+    "the file, at most the free memory].",
+    LIMITS,
     type=_limit_bytes,
     expose_value=False,
     is_eager=True,  # before files named by other options are read
-    help="Limit of what a compressed input may grow to, such as 4G [default: 1G or 100 times the "
-    "file, at most the free memory].",
+)
+input_options = combine_options(max_bytes_option, verbose_option)
+seed_option = option(
+    "--seed=N",
+    "Seed of the random numbers; the same seed gives the same output.",
+    type=click.IntRange(min=0),
+    default=0,
+)
+summary_option = option(
+    "--summary=FILE|github",
+    "Append a summary in GitHub's Markdown to this file; github is the file named by "
+    "$GITHUB_STEP_SUMMARY.",
+    CHECKS,
 )
 worker_options = combine_options(
-    (
-        click.option(
-            "-w",
-            "--workers",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Processes [default: one per core when the work is worth it].",
-        ),
-        click.option(
-            "--dask",
-            metavar="ADDRESS",
-            help="Work on a Dask cluster instead: the address of its scheduler, as in "
-            "tcp://10.0.0.1:8786, or file: and the path of its scheduler file.",
-        ),
-    )
+    option(
+        "-w --workers=N",
+        "Number of processes [default: one per core if the inputs are large].",
+        WORKERS,
+        type=POSITIVE,
+    ),
+    option(
+        "--dask=ADDRESS",
+        "Work on a Dask cluster: the address of its scheduler, such as tcp://10.0.0.1:8786, "
+        "or file: and the path of its scheduler file.",
+        WORKERS,
+    ),
+)
+output_option = option("-o --output=FILE", "Write here instead of standard output.", OUTPUT)
+exact_csv_option = option(
+    "--exact-csv",
+    "In csv, do not put an apostrophe before names that a spreadsheet would run: those that "
+    "begin with = + - @.",
+    OUTPUT,
+    flag_value="on",
+    type=_set_exact_csv,
+    expose_value=False,
+)
+per_topic_option = option("-q --per-topic", "Print a row per topic before the means.", OUTPUT)
+only_topics_option = option(
+    "--only-topics=LIST|@FILE",
+    "Use only these topics, such as 1,2,3, or those listed in a file.",
+    JUDGED,
+    type=parse_topics,
+)
+exclude_tags_option = option(
+    "--exclude-tags=LIST",
+    "Drop these elements from the judgements, such as collectionlink,outsidelink.",
+    JUDGED,
+    type=parse_comma_list,
+)
+texts_option = option(
+    "--texts=PATH",
+    "Texts of the documents, for results and judgements given by text or in other units: a "
+    "directory, an archive, or JSON Lines of doc and text.",
+    TEXTS,
+)
+documents_option = option(
+    "--documents=SOURCE",
+    "Directory or archive that was indexed: the texts of -C, and numbers in structured queries.",
+    TEXTS,
+)
+name_from_option = option(
+    "--name-from=TAG",
+    "Documents are named by their first such element, as in 'foveal index'.",
+    TEXTS,
+)
+topics_file_option = option(
+    "--topics-file=PATH",
+    "The topic statements: titles, and castitles for --cas and for tasks that use them.",
+    JUDGED,
+)
+tag_classes_option = option(
+    "--tag-classes=LIST",
+    "Tags that structured queries treat as equal: ieee, or a list such as sec=ss1=ss2,p=ip1 "
+    "[default: none].",
+    CAS,
+    type=parse_comma_list,
+)
+snap_option = option(
+    "--snap", "Replace a result that is not an element with the smallest enclosing element.", LIMITS
+)
+lenient_option = option(
+    "--lenient",
+    "Clip results that end after their document; keep results that the collection does not "
+    "hold, without text.",
+    LIMITS,
+)
+recompute_option = option(
+    "--recompute",
+    "Take the sizes of assessed elements from the collection, not from the judgements.",
+    JUDGED,
+)
+cas_options = combine_options(
+    option(
+        "--cas",
+        "Keep the assessed elements that match the topics' queries: target, then support, "
+        "each strictly (S) or vaguely (V).",
+        CAS,
+        type=click.Choice(CAS_READINGS),
+    ),
+    option(
+        "--support-judgements=PATH",
+        "Judgements of the sub-topics, for --cas VS and SS; repeatable.",
+        CAS,
+        multiple=True,
+    ),
+    tag_classes_option,
 )
 
 
-def judgements_option(*, required: bool = False) -> Option:
-    """Return the options for any number of judgement files, and how large they may grow."""
-    given = click.option(
-        "-j",
-        "--judgements",
+def judgements_option(*, required: bool = False) -> Decorator:
+    """Return the options for judgements: any number of files, their size, their warnings."""
+    given = option(
+        "-j --judgements=PATH",
+        "File or directory of judgements; repeatable.",
         multiple=True,
         required=required,
-        metavar="PATH",
-        help="File or directory of judgements; repeatable.",
     )
-    return combine_options((given, max_bytes_option))
+    return combine_options(given, input_options)
 
 
-def collection_option(needed: str) -> Option:
+def collection_option(needed: str = "where results are XPaths") -> Decorator:
     """Return the option for a collection index; `needed` says in the help where it is needed."""
-    return click.option(
-        "-C",
-        "--collection",
-        metavar="INDEX",
-        help=f"A collection index ('foveal index'), needed {needed}.",
+    return option("-C --collection=INDEX", f"Collection index ('foveal index'), needed {needed}.")
+
+
+def assessors_option(*more: str, **settings: Any) -> Decorator:
+    """Return the option for several assessors; `more` are choices beside the usual ones."""
+    return option(
+        "--assessors",
+        "Text that counts where several assessors judged a document.",
+        JUDGED,
+        metavar="|".join(("union", "majority", "intersection", *more, "NAME")),
+        **{"default": "union"} | settings,
     )
 
 
-def cas_options(
-    topics_for: str, documents_for: str = "numbers in the queries of --cas VS and SS"
-) -> Option:
-    """Return the options of the CAS filter, which evaluating and converting share.
+def format_option(formats: Sequence[str] = FORMATS, more: str = "") -> Decorator:
+    """Return the options for the format: by default a table on a terminal, tsv elsewhere."""
+    form = option(
+        "-f --format form",
+        f"Output format: {', '.join(formats)}{more} [default: table on a terminal, else tsv].",
+        OUTPUT,
+        type=click.Choice(formats),
+        metavar="|".join(formats) if len(formats) < 4 else "FORMAT",
+    )
+    return combine_options(form, exact_csv_option)
 
-    `topics_for` and `documents_for` say in the help what topics and documents are used for.
+
+_MEASURES = combine_options(
+    option(
+        "-m --measure=M measures",
+        "Measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.",
+        multiple=True,
+        type=MEASURE,
+    ),
+    option(
+        "-t --task=PRESET tasks",
+        "Official settings, such as 2009.Focused.",
+        multiple=True,
+        type=TASK,
+    ),
+)
+
+
+def _at_most_one(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> str | None:
+    if len(values) > 1:
+        raise click.BadParameter("one measure at a time has a curve; give one")
+    return values[0] if values else None
+
+
+_ONE_MEASURE = option(
+    "-m --measure=M",
+    "The measure [default: charR].",
+    multiple=True,
+    type=MEASURE,
+    callback=_at_most_one,
+)
+_RULES = combine_options(
+    option(
+        "--topics",
+        "Average over all judged topics (missing ones score 0), those in the run, or those "
+        "in all runs.",
+        JUDGED,
+        type=click.Choice(TOPIC_POLICIES),
+        default="judged",
+    ),
+    option(
+        "--undefined",
+        "Topics on which a measure is undefined, such as recall without relevant text: leave "
+        "them out of the mean, or count them as 0 as trec_eval does.",
+        JUDGED,
+        type=click.Choice(UNDEFINED_POLICIES),
+        default="skip",
+    ),
+    only_topics_option,
+    option(
+        "--pools=LIST",
+        "Use only the assessments of these pools, such as 275,297.",
+        JUDGED,
+        type=parse_comma_list,
+    ),
+    assessors_option("each"),
+    option(
+        "--overlap",
+        "Treatment of overlapping results [default: the measure's own rule].",
+        LIMITS,
+        type=click.Choice(OVERLAP_POLICIES),
+    ),
+    option("--regroup", "Bring interleaved results of a document together.", LIMITS),
+    lenient_option,
+    option(
+        "--max-results=N",
+        "Cut each topic of a run at N results [default: no cut; 1500 in tasks up to 2006 and "
+        "with --config].",
+        LIMITS,
+        type=POSITIVE,
+    ),
+    texts_option,
+    documents_option,
+    name_from_option,
+)
+"""Options for the topics that count, and for how measures are applied."""
+_TASK_RULES = combine_options(
+    topics_file_option,
+    exclude_tags_option,
+    recompute_option,
+    snap_option,
+    option("--truncate", "Cut results that exceed the limits of a restricted task.", LIMITS),
+    cas_options,
+    worker_options,
+)
+"""Options for tasks, and for measures of elements."""
+
+
+def scoring_options(*, one_measure: bool = False) -> Decorator:
+    """Return the options for judgements, measures, tasks and everything that decides a score.
+
+    A command with `one_measure` has no task and no measure of elements, and works in this process.
     """
-    return combine_options(
-        (
-            click.option(
-                "--topics-file", metavar="PATH", help=f"The topic statements, for {topics_for}."
-            ),
-            click.option(
-                "--cas",
-                type=click.Choice(CAS_READINGS),
-                help="Keep the assessed elements that fit the topics' structured queries: target, "
-                "then support, each strictly (S) or vaguely (V).",
-            ),
-            click.option(
-                "--support-judgements",
-                multiple=True,
-                metavar="PATH",
-                help="Judgements of the sub-topics, for --cas VS and SS; repeatable.",
-            ),
-            click.option(
-                "--documents",
-                metavar="SOURCE",
-                help=f"The directory or archive that was indexed, for {documents_for}.",
-            ),
-            click.option(
-                "--name-from",
-                metavar="TAG",
-                help="Documents are named by their first such element, as in 'foveal index'.",
-            ),
-            click.option(
-                "--tag-classes",
-                type=parse_comma_list,
-                metavar="LIST",
-                help="Tags that --cas takes for each other: ieee, or as in sec=ss1=ss2,p=ip1.",
-            ),
-        )
-    )
+    chosen = [_ONE_MEASURE, _RULES] if one_measure else [_MEASURES, _RULES, _TASK_RULES]
+    return combine_options(judgements_option(), collection_option(), *chosen)

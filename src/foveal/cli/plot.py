@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from foveal.cli.options import GRAPH, Command, scoring_options
 from foveal.cli.shared import (
     check_saved,
     choose_task,
@@ -18,7 +19,6 @@ from foveal.cli.shared import (
     refuse_unused,
     say,
     score_runs,
-    scoring_options,
     warn,
 )
 from foveal.errors import UsageError
@@ -26,8 +26,6 @@ from foveal.errors import UsageError
 if TYPE_CHECKING:
     from foveal.model.graphs import Graph
     from foveal.report.graph_kinds import GraphKind
-
-__all__ = ["command"]
 
 
 def _list(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
@@ -54,11 +52,15 @@ def _check_graph(context: click.Context, _: click.Parameter, value: str) -> str:
 
 @click.command(
     "plot",
-    epilog="Examples: foveal plot ip a.run b.run -j qrels.txt -o ip.svg; foveal plot ep runs/*.xml "
-    "-j assessments/ -t 2005.CO.Thorough -o ep.pdf; foveal plot topics saved.json -m AiP -o "
-    "topics.png",
+    cls=Command,
+    daily="judgements measures tasks collection overlap topic ranks title output",
+    examples=(
+        "foveal plot ip a.run b.run -j qrels.txt -o ip.svg",
+        "foveal plot ep runs/*.xml -j assessments/ -t 2005.CO.Thorough -o ep.pdf",
+        "foveal plot topics saved.json -m AiP -o topics.png",
+    ),
 )
-@click.argument("graph", metavar="GRAPH", callback=_check_graph)
+@click.argument("graph", type=GRAPH, metavar="GRAPH", callback=_check_graph)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @scoring_options()
 @click.option("--topic", metavar="T", help="Draw this topic instead of the mean over topics.")
@@ -93,7 +95,7 @@ def _check_graph(context: click.Context, _: click.Parameter, value: str) -> str:
     default=3.5,
     show_default=True,
     metavar="INCHES",
-    help="Of a picture; letters keep their size.",
+    help="Width of a picture; letters keep their size.",
 )
 @click.option(
     "-o",

@@ -10,12 +10,17 @@ from pathlib import Path
 
 import click
 
-from foveal.cli.options import max_bytes_option, parse_positive, parse_topics
-from foveal.cli.shared import FORMATS, choose_format, exact_csv_option, say, warn
+from foveal.cli.options import (
+    FORMATS,
+    Command,
+    exact_csv_option,
+    max_bytes_option,
+    parse_positive,
+    parse_topics,
+)
+from foveal.cli.shared import choose_format, say, warn
 from foveal.cli.texts import open_runs
 from foveal.errors import UsageError
-
-__all__ = ["command"]
 
 _STRATEGIES = ("depth", "round-robin", "move-to-front", "hedge")
 _UNITS = ("document", "span", "element")
@@ -41,8 +46,12 @@ def _budget(
 
 @click.command(
     "pool",
-    epilog="Examples: foveal pool runs/*.run -o pool.jsonl --depth 50; "
-    "foveal pool runs/*.run -o next.jsonl --strategy hedge --budget 100 -j judged.jsonl --stats -",
+    cls=Command,
+    daily="output strategy unit depth budget judgements collection only_topics stats per_topic",
+    examples=(
+        "foveal pool runs/*.run -o pool.jsonl --depth 50",
+        "foveal pool runs/*.run -o next.jsonl --strategy hedge --budget 100 -j judged.jsonl",
+    ),
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
@@ -61,7 +70,7 @@ def _budget(
     type=click.Choice(_UNITS),
     default="document",
     show_default=True,
-    help="What is pooled; spans and elements that two runs return alike are one.",
+    help="Unit to pool; equal spans and elements of two runs are one.",
 )
 @click.option(
     "--depth",
@@ -114,7 +123,7 @@ def _budget(
     help="Replace a result that is not an element with the smallest enclosing element.",
 )
 @click.option(
-    "--no-support", is_flag=True, help="Leave out the results that the runs returned of a document."
+    "--no-support", is_flag=True, help="Leave out the results of the runs in each document."
 )
 @click.option(
     "--stats",

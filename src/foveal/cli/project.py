@@ -9,12 +9,16 @@ import click
 
 from foveal.cli.budget import parse_budgets
 from foveal.cli.options import (
+    FORMATS,
+    Command,
     collection_option,
+    format_option,
     judgements_option,
+    output_option,
     parse_comma_list,
     parse_positive,
 )
-from foveal.cli.shared import FORMATS, emit, emit_result, format_option, output_option
+from foveal.cli.shared import emit, emit_result, warn
 from foveal.errors import UsageError
 from foveal.formats.result_files import separated
 
@@ -25,7 +29,6 @@ if TYPE_CHECKING:
     from foveal.analysis.segmentation import Segmentation
     from foveal.model import Judgements
 
-__all__ = ["command"]
 
 _FILES = ("qrels", "gains", "units")
 
@@ -46,9 +49,13 @@ def _windows(
 
 @click.command(
     "project",
-    epilog="Examples: foveal project -j qrels.jsonl --window 200 --window 800/400; foveal project "
-    "-j qrels.jsonl --division chunks.jsonl -f qrels -o chunks.qrels; foveal project -j "
-    "qrels.jsonl -C wiki.fvx --tags p,sec --at 1000,2000",
+    cls=Command,
+    daily="judgements divisions windows pages collection tags at per_topic form output",
+    examples=(
+        "foveal project -j qrels.jsonl --window 200 --window 800/400",
+        "foveal project -j qrels.jsonl --division chunks.jsonl -f qrels -o chunks.qrels",
+        "foveal project -j qrels.jsonl -C wiki.fvx --tags p,sec --at 1000,2000",
+    ),
 )
 @judgements_option(required=True)
 @click.option(
@@ -84,7 +91,7 @@ def _windows(
     default="union",
     show_default=True,
     metavar="union|majority|intersection|NAME",
-    help="What counts where several assessors judged a document.",
+    help="Text that counts where several assessors judged a document.",
 )
 @click.option(
     "--grades",
@@ -136,6 +143,7 @@ def command(
     from foveal.formats import read_judgements
 
     truth = read_judgements(list(judgements))
+    warn(truth.notes)
     taken = list(_divisions(truth, divisions, windows, pages, collection, tags))
     if not taken:
         raise UsageError("no division given; expected --division, --window, --pages or --tags")

@@ -5,24 +5,25 @@ from __future__ import annotations
 import click
 
 from foveal.analysis.recall_bases import BASES, TIES
-from foveal.cli.options import collection_option, judgements_option, parse_comma_list
-from foveal.cli.shared import (
+from foveal.cli.options import (
     FORMATS,
-    choose_format,
-    emit_result,
+    Command,
+    collection_option,
     exact_csv_option,
+    judgements_option,
     output_option,
-    warn,
+    parse_comma_list,
 )
+from foveal.cli.shared import choose_format, emit_result, warn
 from foveal.errors import UsageError
 from foveal.recall.forest import QUANTISATIONS
-
-__all__ = ["command"]
 
 
 @click.command(
     "recall-base",
-    epilog="Example: foveal recall-base -j qrels.txt -C wiki.fvx --topic 2009011 --tie deeper",
+    cls=Command,
+    daily="judgements topic collection quant tie base docs form output",
+    examples=("foveal recall-base -j qrels.txt -C wiki.fvx --topic 2009011 --tie deeper",),
 )
 @judgements_option(required=True)
 @collection_option("where judgements list no elements")
@@ -58,7 +59,7 @@ __all__ = ["command"]
     default="union",
     show_default=True,
     metavar="union|majority|intersection|each|NAME",
-    help="What counts where several assessors judged a document.",
+    help="Text that counts where several assessors judged a document.",
 )
 @click.option(
     "--exclude-tags",

@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
+from foveal.cli.options import WORDS, Command, option, output_option, scoring_options
 from foveal.cli.shared import (
     choose_task,
     emit,
     given_options,
     list_files,
     open_inputs,
-    output_option,
     refuse_missing,
-    scoring_options,
     start_workers,
     warn,
 )
 
-__all__ = ["command"]
-
 
 @click.command(
     "report",
-    epilog="Examples: foveal report runs/*.run -j qrels.txt -t 2009.Focused -o report.html; "
-    "foveal report runs/ -j assessments/ -C inex.fvx --documents inex/ -m AiP -o report.html",
+    cls=Command,
+    daily="judgements measures tasks collection documents texts topics_file overlap by output",
+    examples=(
+        "foveal report runs/*.run -j qrels.txt -t 2009.Focused -o report.html",
+        "foveal report runs/ -j assessments/ -C inex.fvx --documents inex/ -m AiP -o report.html",
+    ),
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@scoring_options(
-    collection="where results are XPaths, and to show where in their documents they are",
-    topics="their titles, which are shown, for --cas and for tasks on topics with a castitle",
-    documents="its texts, which are shown, and for numbers in the queries of --cas VS and SS",
-)
-@click.option(
-    "--by",
-    metavar="M",
-    help="The measure that tells which run is best [default: the first that ranks].",
-)
+@scoring_options()
+@option("--by=M", "The measure that decides which run is best [default: the first].")
 @output_option
 @click.pass_context
 def command(
@@ -50,20 +41,17 @@ def command(
     judgements: tuple[str, ...],
     measures: tuple[str, ...],
     tasks: tuple[str, ...],
-    collection: str | None,
-    documents: str | None,
-    name_from: str | None,
     by: str | None,
     workers: int | None,
     output: str | None,
     **options: Any,
 ) -> None:
-    """Write a page about runs: which is best, is it sure, and why.
+    """Write a page about runs: which is best, how certain that is, and why.
 
     The page is one file that opens in a browser without a network: a table of all scores with
     significance and confidence intervals, graphs, every topic, and with the texts (--texts, or a
-    collection -C with its --documents) the text with what was relevant and what the runs returned.
-    RUN is a file, or a directory of them.
+    collection -C with its --documents) the text with the relevant and the returned passages.
+    RUN is a file, or a directory of runs.
     """
     from foveal.report.page import report_page
 
@@ -81,33 +69,14 @@ def command(
             truth,
             list(measures),
             task=choose_task(tasks),
-            collection=collection,
-            documents=documents,
-            name_from=name_from,
+            documents=options.pop("documents"),
+            name_from=options.pop("name_from"),
             texts=texts,
             by=by,
-            command=" ".join(["foveal report", *_given_words(context)]),
+            command=shlex.join(["foveal", *context.meta[WORDS]]),
             executor=executor,
             progress=advance,
             **given_options(options),
         )
     warn(page.warnings)
     emit(page.html, output)
-
-
-def _given_words(context: click.Context) -> Iterator[str]:
-    """Yield the words that the command was called with, runs first, quoted for a shell."""
-    for param in sorted(context.command.params, key=lambda p: p.param_type_name != "argument"):
-        if context.get_parameter_source(param.name or "") is not ParameterSource.COMMANDLINE:
-            continue
-        if not param.expose_value:  # done with when the options are read: --max-bytes
-            continue
-        value = context.params[param.name or ""]
-        if param.param_type_name == "argument":
-            yield from map(shlex.quote, value)
-        elif value is True:
-            yield param.opts[0]
-        else:
-            for one in value if param.multiple else [value]:
-                text = ",".join(one) if isinstance(one, tuple) else str(one)
-                yield f"{param.opts[0]} {shlex.quote(text)}"

@@ -1,4 +1,4 @@
-"""Shared parts of commands: options of scoring, inputs, workers, output and messages."""
+"""Shared parts of commands: inputs, workers, checks, messages and output."""
 
 from __future__ import annotations
 
@@ -14,56 +14,22 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from click.core import ParameterSource
 
-from foveal.cli.options import (
-    Command,
-    cas_options,
-    collection_option,
-    combine_options,
-    judgements_option,
-    parse_comma_list,
-    parse_topics,
-    worker_options,
-)
+from foveal.cli.options import VERBOSE
 from foveal.errors import InputError, UsageError, escape_controls
-from foveal.evaluation import OVERLAP_POLICIES, TOPIC_POLICIES, UNDEFINED_POLICIES
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from foveal.bridges.gates import Check
     from foveal.evaluation.evaluation import RunLike
     from foveal.model import Judgements, Results
     from foveal.model.result_object import Result
 
-__all__ = [
-    "FORMATS",
-    "STDIN",
-    "TEXTS_USED",
-    "check_saved",
-    "choose_format",
-    "choose_task",
-    "emit",
-    "emit_result",
-    "exact_csv_option",
-    "format_option",
-    "given_options",
-    "list_files",
-    "open_inputs",
-    "output_option",
-    "progress_bar",
-    "read_saved",
-    "refuse_missing",
-    "refuse_unused",
-    "render_result",
-    "say",
-    "score_runs",
-    "scoring_options",
-    "start_workers",
-    "warn",
-]
-
 STDIN = "-"
 TEXTS_USED = "foveal.texts_used"
 """Key in the context of a command that has read the texts of documents for runs or judgements."""
+_WARNINGS = "foveal.warnings"
+"""Key in the context of a command for the warnings to print when it ends."""
 _WORTH_PROCESSES = 256 << 20
 """Bytes of runs from which processes pay for their start.
 
@@ -72,166 +38,10 @@ them 1.9 and 1.9 s, and 8 of them 1.1 and 1.3.
 """
 _WORTH_KEEPING = 4 << 20
 """Bytes of runs from which keeping freed memory saves more time than it takes to set up."""
-_READING_OPTIONS = ("texts",)
-"""Options that are used up when runs are read."""
-_PLACE_OPTIONS = ("dask",)
-"""Options for where the work is done."""
-_DEFAULTS = {
-    "topics": TOPIC_POLICIES[0],
-    "undefined": UNDEFINED_POLICIES[0],
-    "assessors": "union",
-}
-
-# -- options of scoring ------------------------------------------------------------------------
-
-_MEASURES = (
-    click.option(
-        "-m",
-        "--measure",
-        "measures",
-        multiple=True,
-        metavar="M",
-        help="A measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.",
-    ),
-    click.option(
-        "-t",
-        "--task",
-        "tasks",
-        multiple=True,
-        metavar="PRESET",
-        help="Official settings, such as 2009.Focused.",
-    ),
-)
-
-
-def _at_most_one(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> str | None:
-    if len(values) > 1:
-        raise click.BadParameter("one measure at a time has a curve; give one")
-    return values[0] if values else None
-
-
-_ONE_MEASURE = (
-    click.option(
-        "-m",
-        "--measure",
-        multiple=True,
-        callback=_at_most_one,
-        metavar="M",
-        help="The measure [default: charR].",
-    ),
-)
-_WHICH = (
-    click.option(
-        "--topics",
-        type=click.Choice(TOPIC_POLICIES),
-        default="judged",
-        show_default=True,
-        help="Average over all judged topics (missing ones score 0), those in the run, or "
-        "those in all runs.",
-    ),
-    click.option(
-        "--undefined",
-        type=click.Choice(UNDEFINED_POLICIES),
-        default="skip",
-        show_default=True,
-        help="Topics on which a measure is undefined, as recall is where nothing is relevant: "
-        "leave them out of the mean, or count them as 0 as trec_eval does.",
-    ),
-    click.option(
-        "--only-topics",
-        type=parse_topics,
-        metavar="LIST|@FILE",
-        help="Evaluate only these topics.",
-    ),
-    click.option(
-        "--pools",
-        type=parse_comma_list,
-        metavar="LIST",
-        help="Use only the assessments of these pools, as in 275,297.",
-    ),
-)
-"""Options for the topics that count."""
-_HOW = (
-    click.option(
-        "--texts",
-        metavar="PATH",
-        help="The documents' texts, for results and judgements given by text or in other units: a "
-        'directory, an archive, or JSON Lines of "doc" and "text"; or give -C with --documents.',
-    ),
-    click.option(
-        "--exclude-tags",
-        type=parse_comma_list,
-        metavar="LIST",
-        help="Drop these elements from the judgements, as in collectionlink,outsidelink.",
-    ),
-    click.option(
-        "--assessors",
-        default="union",
-        show_default=True,
-        metavar="union|majority|intersection|each|NAME",
-        help="What counts where several assessors judged a document.",
-    ),
-    click.option(
-        "--overlap",
-        type=click.Choice(OVERLAP_POLICIES),
-        help="What to do with overlapping results [default: the measure's own rule].",
-    ),
-    click.option(
-        "--regroup", is_flag=True, help="Bring interleaved results of a document together."
-    ),
-    click.option(
-        "--snap",
-        is_flag=True,
-        help="Take for a result that is no element the smallest around it.",
-    ),
-    click.option(
-        "--truncate", is_flag=True, help="Cut what exceeds the limits of a restricted task."
-    ),
-    click.option(
-        "--lenient",
-        is_flag=True,
-        help="Clip results past the end of their document; those that the collection does not hold "
-        "keep their rank and hold nothing.",
-    ),
-    click.option(
-        "--recompute",
-        is_flag=True,
-        help="Take the sizes of assessed elements from the collection, not from the judgements.",
-    ),
-    click.option(
-        "--max-results",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Cut each topic of a run at N results [default: no cut; tasks up to 2006 and "
-        "--config: 1500].",
-    ),
-)
-"""Options for how measures are applied."""
-
-
-def scoring_options(
-    *,
-    collection: str = "where results are XPaths",
-    topics: str = "--cas and for tasks on topics with a castitle",
-    documents: str = "numbers in the queries of --cas VS and SS",
-    one_measure: bool = False,
-) -> Callable[[Command], Command]:
-    """Return the options for judgements, measures, tasks and everything that decides a score.
-
-    `collection`, `topics` and `documents` say in the help what these are used for. A command with
-    `one_measure` has no task, and works in this process.
-    """
-    return combine_options(
-        (
-            judgements_option(),
-            collection_option(collection),
-            *(_ONE_MEASURE if one_measure else _MEASURES),
-            *_WHICH,
-            cas_options(topics, documents),
-            *_HOW,
-            *(() if one_measure else (worker_options,)),
-        )
-    )
+_NOT_SCORING = ("texts", "dask")
+"""Options that are used up when runs are read, or say where the work is done."""
+_PICTURES = (".svg", ".png", ".pdf")
+_DEFAULTS = {"topics": "judged", "undefined": "skip", "assessors": "union"}
 
 
 # -- scoring -----------------------------------------------------------------------------------
@@ -245,12 +55,8 @@ def open_inputs(
     Standard input must, and so must files that need the texts of the documents.
     """
     given = click.get_current_context().params
-    texts, collection, documents = map(given.get, ("texts", "collection", "documents"))
-    if (
-        STDIN not in (*runs, *judgements)
-        and texts is None
-        and (collection is None or documents is None)
-    ):
+    has_texts = given.get("texts") or (given.get("collection") and given.get("documents"))
+    if not has_texts and STDIN not in (*runs, *judgements):
         return [*runs], [*judgements]
     from foveal.cli.texts import open_judgements, open_runs
 
@@ -259,7 +65,7 @@ def open_inputs(
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of scoring that were given and differ from their defaults."""
-    used = [*_READING_OPTIONS, *_PLACE_OPTIONS]
+    used = [*_NOT_SCORING]
     if click.get_current_context().meta.get(TEXTS_USED) and not options.get("cas"):
         used += ["documents", "name_from"]
     return {
@@ -267,6 +73,43 @@ def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in options.items()
         if value not in (None, False, ()) and value != _DEFAULTS.get(name) and name not in used
     }
+
+
+@contextmanager
+def open_executor(
+    workers: int | None, *, worth: bool, preload: str | None = None, most: int | None = None
+) -> Iterator[Executor | None]:
+    """Yield the executor that -w or --dask asks for; None for this process.
+
+    Parameters
+    ----------
+    workers : int, optional
+        As given; by default one process per core if the work is `worth` starting them.
+    worth : bool
+    preload : str, optional
+        The module that tasks need: processes start at once and import it.
+    most : int, optional
+        Number of tasks: more processes are of no use.
+    """
+    address: str | None = click.get_current_context().params.get("dask")
+    if address is not None:
+        if workers is not None:
+            raise UsageError("-w is for processes here, --dask for a cluster; give one of them")
+        from foveal.executors.cluster import connect
+
+        with connect(address) as cluster:
+            yield cluster
+        return
+    from foveal import executors
+
+    if workers is None:
+        workers = executors.count_cores() if worth else 1
+    workers = min(workers, most or workers)
+    if workers == 1:
+        yield None
+        return
+    with executors.Processes(workers, preload=preload) as processes:
+        yield processes
 
 
 @contextmanager
@@ -280,21 +123,15 @@ def start_workers(
     """
     paths = [Path(run) for run in runs if isinstance(run, str | Path)]
     size = sum(path.stat().st_size for path in paths if path.is_file())
+    worth = size >= _WORTH_PROCESSES
     dask = click.get_current_context().params.get("dask")
     executor: Executor | None = None
     advance = None
     with ExitStack() as stack:
-        if workers is not None or dask is not None or size >= _WORTH_PROCESSES:
-            from foveal.cli import executors
-
-            executor = stack.enter_context(
-                executors.executor(
-                    workers,
-                    worth=size >= _WORTH_PROCESSES,
-                    ahead="foveal.evaluation.evaluation",
-                    most=len(runs),
-                )
-            )
+        if worth or workers is not None or dask is not None:  # else do not import executors
+            preload = "foveal.evaluation.evaluation"
+            opened = open_executor(workers, worth=worth, preload=preload, most=len(runs))
+            executor = stack.enter_context(opened)
         if executor is None and workers == 1:  # asked for: one run after the other
             from concurrent.futures import ThreadPoolExecutor
 
@@ -380,7 +217,7 @@ def refuse_unused(context: click.Context, needed: Mapping[str, str]) -> None:
 
 def check_saved(task: object, options: Mapping[str, Any]) -> None:
     """Refuse options of scoring where nothing is scored."""
-    other = any(options.get(name) for name in (*_READING_OPTIONS, *_PLACE_OPTIONS))
+    other = any(options.get(name) for name in _NOT_SCORING)
     if task or other or given_options(options):
         raise UsageError(
             "without judgements (--judgements) the files are saved results, which are not scored "
@@ -405,60 +242,44 @@ def read_saved(paths: Sequence[str]) -> list[Results]:
     return found
 
 
-_PICTURES = (".svg", ".png", ".pdf")
-FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "markdown", "latex", "html")
-"""Formats of scores and result objects."""
-
-
-# -- options of output -------------------------------------------------------------------------
-
-output_option = click.option(
-    "-o", "--output", metavar="FILE", help="Write here instead of standard output."
-)
-
-
-def _set_exact_csv(_: str) -> None:
-    """Let csv hold names as they are until the command ends."""
-    from foveal.formats.result_files import EXACT_CSV
-
-    before = EXACT_CSV.set(True)
-    click.get_current_context().call_on_close(lambda: EXACT_CSV.reset(before))
-
-
-exact_csv_option = click.option(
-    "--exact-csv",
-    flag_value="on",
-    type=_set_exact_csv,
-    expose_value=False,
-    help="In csv, write names that begin with = + - @ without the apostrophe that keeps "
-    "spreadsheets from running them.",
-)
-
-
-def format_option(formats: Sequence[str], more: str = "") -> Callable[[Command], Command]:
-    """Return the option for the format: by default a table on a terminal, tsv elsewhere."""
-    form = click.option(
-        "-f",
-        "--format",
-        "form",
-        type=click.Choice(formats),
-        help=f"Output format [default: table on a terminal, else tsv]{more}.",
-    )
-    return combine_options([form, exact_csv_option])
-
-
 # -- messages ----------------------------------------------------------------------------------
 
 
 def say(text: str) -> None:
-    """Print lines to standard error, control characters escaped."""
+    """Print lines to standard error, after the warnings; control characters are escaped."""
+    if context := click.get_current_context(silent=True):
+        print_warnings(context)
     click.echo(escape_controls(text, keep="\n"), err=True)
 
 
 def warn(warnings: Iterable[str]) -> None:
-    """Print each warning on standard error."""
+    """Keep warnings, to print them after the result of the command."""
+    click.get_current_context().meta.setdefault(_WARNINGS, []).extend(warnings)
+
+
+def print_warnings(context: click.Context) -> None:
+    """Print all warnings of a command; without -v, a terminal gets the first and their number."""
+    warnings = list(dict.fromkeys(context.meta.pop(_WARNINGS, ())))
+    verbose = context.meta.get(VERBOSE, not sys.stderr.isatty())
+    if warnings:
+        sys.stdout.flush()  # the result comes first
+    if len(warnings) > 1 and not verbose:
+        warnings = [f"{warnings[0]} (and {len(warnings) - 1} more; -v shows all)"]
     for warning in warnings:
         say(f"warning: {warning}")
+
+
+def list_under_headings(rows: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Return lines of names and texts, those of each heading below it."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for heading, name, text in rows:
+        groups.setdefault(heading, []).append((name, text))
+    width = max(len(name) for own in groups.values() for name, _ in own)
+    lines: list[str] = []
+    for heading, own in groups.items():
+        lines += ["", heading] if lines else [heading]
+        lines += [f"  {name:{width}}  {text}" for name, text in own]
+    return lines
 
 
 @contextmanager
@@ -469,6 +290,33 @@ def progress_bar(length: int, label: str) -> Iterator[Callable[[], None] | None]
         return
     with click.progressbar(length=length, label=label, file=sys.stderr) as shown:
         yield lambda: shown.update(1)
+
+
+# -- checks in a build -------------------------------------------------------------------------
+
+
+def check_summary(given: str | None) -> Path | None:
+    """Return the file of --summary; refuse it, before anything is scored, if it is an input."""
+    if given is None:
+        return None
+    target = Path(os.environ.get("GITHUB_STEP_SUMMARY", "") if given == "github" else given)
+    if target == Path():
+        raise UsageError("--summary github: $GITHUB_STEP_SUMMARY is not set; name a file instead")
+    _check_not_read(str(target))
+    return target
+
+
+def conclude(checks: Sequence[Check], target: Path | None, text: Callable[[], str]) -> None:
+    """Print which checks passed, append the summary, and exit with 1 if any check failed."""
+    if target is not None:
+        from foveal.files.atomic import write_file
+
+        before = target.read_bytes() if target.is_file() else b""
+        write_file(target, before + text().encode())
+    for check in checks:
+        say(f"{'passed' if check.passed else 'failed'}: {check.sentence}")
+    if not all(check.passed for check in checks):
+        raise click.exceptions.Exit(1)
 
 
 # -- results -----------------------------------------------------------------------------------
@@ -548,7 +396,7 @@ def _check_not_read(path: str) -> None:
     context, target = click.get_current_context(silent=True), Path(path)
     if context is None or not target.exists():
         return
-    written = ("output", "heatmap", "stats", "cache")
+    written = ("output", "heatmap", "stats", "cache", "summary")
     for name, value in context.params.items():
         for given in value if isinstance(value, tuple) else (value,):
             if name in written or not isinstance(given, str) or not Path(given).exists():

@@ -7,15 +7,20 @@ from typing import Any
 import click
 
 from foveal.analysis.simulation import EMPTY, PARTS, RANKINGS
-from foveal.cli.options import collection_option, judgements_option, parse_comma_list, parse_topics
+from foveal.cli.options import (
+    Command,
+    collection_option,
+    judgements_option,
+    parse_comma_list,
+    parse_topics,
+)
 from foveal.cli.shared import given_options, progress_bar, say, warn
-
-__all__ = ["command"]
 
 
 @click.command(
     "simulate",
-    epilog="Example: foveal simulate -j qrels.jsonl -C wiki.fvx -o simulated",
+    cls=Command,
+    examples=("foveal simulate -j qrels.jsonl -C wiki.fvx -o simulated",),
 )
 @judgements_option(required=True)
 @collection_option("for SL, SS and SST")
@@ -56,7 +61,7 @@ __all__ = ["command"]
     default="union",
     show_default=True,
     metavar="union|majority|intersection|NAME",
-    help="What counts where several assessors judged a document.",
+    help="Text that counts where several assessors judged a document.",
 )
 def command(
     judgements: tuple[str, ...],

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import click
 
-from foveal.cli.options import max_bytes_option
-from foveal.cli.shared import FORMATS, emit_result, format_option, output_option
-
-__all__ = ["command"]
+from foveal.cli.options import FORMATS, Command, format_option, max_bytes_option, output_option
+from foveal.cli.shared import emit_result
 
 
-@click.command("stats", epilog="Example: foveal stats wiki.fvx topics.xml qrels.txt my.run")
+@click.command(
+    "stats",
+    cls=Command,
+    examples=("foveal stats wiki.fvx topics.xml qrels.txt my.run",),
+)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("-C", "--collection", metavar="INDEX", help="A collection index, for elements.")
 @max_bytes_option

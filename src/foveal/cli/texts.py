@@ -19,21 +19,13 @@ if TYPE_CHECKING:
     from foveal.files.source import Source
     from foveal.model import Judgements, Run
 
-__all__ = [
-    "find_texts",
-    "locate_judgements",
-    "locate_results",
-    "open_judgements",
-    "open_runs",
-]
-
 _HEAD = 1 << 16
 
 
 def find_texts(judgements: Iterable[str | None] = ()) -> SourceTexts | None:
     """Return the source of texts that --texts, or -C with --documents, names; else None.
 
-    Without an index, white space counts as the judgements declare.
+    Without an index, white space counts as the header of the judgements declares.
     """
     context = click.get_current_context(silent=True)
     given = {} if context is None else context.params
@@ -41,27 +33,21 @@ def find_texts(judgements: Iterable[str | None] = ()) -> SourceTexts | None:
     if texts is None and (collection is None or documents is None):
         return None
     from foveal.collection import SourceTexts
+    from foveal.files.source import Source, is_stream, list_files, read_head
+    from foveal.formats.jsonl import declared_whitespace
 
+    paths = [path for path in judgements if path is not None and not is_stream(path)]
+    rules = (
+        declared_whitespace(Source(str(file), read_head(str(file), _HEAD), None))
+        for file in (list_files(paths, "judgements") if paths and collection is None else ())
+    )
     return SourceTexts.given(
         texts,
         collection,
         documents,
         name_tag=given.get("name_from"),
-        whitespace=_declared_whitespace(judgements) if collection is None else "keep",
+        whitespace=next(filter(None, rules), "keep"),
     )
-
-
-def _declared_whitespace(judgements: Iterable[str | None]) -> str:
-    """Return the rule for white space in the header of the judgements."""
-    from foveal.files.source import Source, is_stream, list_files, read_head
-    from foveal.formats.jsonl import declared_whitespace
-
-    paths = [path for path in judgements if path is not None and not is_stream(path)]
-    for file in list_files(paths, "judgements") if paths else ():
-        rule = declared_whitespace(Source(str(file), read_head(str(file), _HEAD), None))
-        if rule is not None:
-            return rule
-    return "keep"
 
 
 def open_runs(paths: Sequence[str], *others: str | None) -> list[RunLike]:

@@ -9,37 +9,38 @@ from collections.abc import Sequence
 
 import click
 
-from foveal.cli.options import max_bytes_option, parse_comma_list
+from foveal.cli.options import (
+    POSITIVE,
+    TASK,
+    Command,
+    collection_option,
+    max_bytes_option,
+    option,
+    tag_classes_option,
+    topics_file_option,
+)
 from foveal.cli.shared import emit, say
 from foveal.errors import Problem, counted
-
-__all__ = ["command"]
 
 _MOST = 20
 """Lines that a table shows of one file."""
 
 
-@click.command("validate", epilog="Example: foveal validate my.run -t 2009.Focused -C wiki.fvx")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("-t", "--task", metavar="PRESET", help="The task the run is meant for.")
-@click.option("-C", "--collection", metavar="INDEX", help="A collection index.")
-@click.option("--topics-file", metavar="F", help="The topics, with their castitles.")
-@click.option(
-    "--tag-classes",
-    type=parse_comma_list,
-    metavar="LIST",
-    help="Tags that strict targets take for each other: ieee, or as in sec=ss1=ss2,p=ip1; "
-    "by default every tag stands for itself.",
+@click.command(
+    "validate", cls=Command, examples=("foveal validate my.run -t 2009.Focused -C wiki.fvx",)
 )
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@option("-t --task=PRESET", "The task that the run is for.", type=TASK)
+@collection_option("to check documents, paths and offsets")
+@topics_file_option
+@tag_classes_option
 @max_bytes_option
-@click.option("--max-results", type=click.IntRange(min=1), default=1500, show_default=True)
-@click.option(
-    "-f",
-    "--format",
-    "form",
+@option("--max-results", "Most results of a topic.", type=POSITIVE, default=1500)
+@option(
+    "-f --format form",
+    "Print 20 problems of each file, or all as JSON.",
     type=click.Choice(["table", "json"]),
     default="table",
-    show_default=True,
 )
 def command(
     runs: tuple[str, ...],
@@ -50,13 +51,13 @@ def command(
     max_results: int,
     form: str,
 ) -> None:
-    """List everything wrong with runs; exit code 1 if there is anything.
+    """List all problems of runs; the exit code is 1 if there are any.
 
-    Checked are the format, the order of ranks and scores, repeated results and their number; with
-    a task, given or declared by the run, what it forbids (overlap, interleaved documents, limits);
+    Foveal checks the format, the order of ranks and scores, repeated results and their number;
+    with a task, given or declared by the run, its rules (overlap, interleaved documents, limits);
     with a collection the documents, paths and offsets; with topics the topic ids and, for strict
-    CAS tasks, the targets of the castitles. A topic file in place of a run is checked for castitles
-    that are not NEXI. A table shows 20 lines of each file and counts the others; json holds all.
+    CAS tasks, the targets of the castitles. In a topic file it checks the castitles. A table shows
+    20 lines of each file and counts the others; json holds all.
     """
     from foveal.collection import Collection
     from foveal.evaluation import find_preset

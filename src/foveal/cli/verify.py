@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.cli.options import collection_option, judgements_option
-from foveal.cli.shared import FORMATS, emit_result, format_option, output_option, say, warn
+from foveal.cli.options import (
+    FORMATS,
+    Command,
+    collection_option,
+    format_option,
+    judgements_option,
+    output_option,
+)
+from foveal.cli.shared import emit_result, say, warn
 from foveal.cli.texts import open_judgements
 from foveal.errors import InputError, UsageError, counted
 
@@ -19,7 +26,6 @@ if TYPE_CHECKING:
     from foveal.collection import SourceTexts
     from foveal.model import Judgements
 
-__all__ = ["command"]
 
 _MOST = 20
 """Lines about what is not mended."""
@@ -27,9 +33,13 @@ _MOST = 20
 
 @click.command(
     "verify",
-    epilog="Examples: foveal verify -j qrels.jsonl --texts corpus/; foveal verify -j qrels.jsonl "
-    "-C wiki.fvx --documents wiki.zip; foveal verify -j old.jsonl --texts corpus/ --repair "
-    "new.jsonl",
+    cls=Command,
+    daily="judgements texts collection documents repair quote similarity form output",
+    examples=(
+        "foveal verify -j qrels.jsonl --texts corpus/",
+        "foveal verify -j qrels.jsonl -C wiki.fvx --documents wiki.zip",
+        "foveal verify -j old.jsonl --texts corpus/ --repair new.jsonl",
+    ),
 )
 @judgements_option(required=True)
 @collection_option("to compare the hashes of documents; takes --documents")
@@ -49,7 +59,7 @@ _MOST = 20
     type=click.FloatRange(0, 1, min_open=True),
     default=0.7,
     show_default=True,
-    help="From which a text counts as a changed quote.",
+    help="Least similarity of a text that counts as a changed quote.",
 )
 @click.option(
     "--repair",

@@ -39,7 +39,8 @@ def render(
         Print the best values in bold, for terminals.
     **shown
         Choice of what to show, passed to `tables` or `rows` of the result as far as they take it:
-        ``per_topic``, or ``show``, the names of tables.
+        ``per_topic``, or ``show``, the names of tables. For tables of scores also ``labels``,
+        names to show instead of those of the measures.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def render(
     if form not in FORMATS:
         raise UsageError(f"unknown format {form!r}; expected {' or '.join(FORMATS)}")
     if isinstance(result, Results):
-        _check_choices(shown, {"per_topic"})
+        _check_choices(shown, {"per_topic", *(["labels"] if form in TABLE_FORMATS else [])})
         if form not in TABLE_FORMATS:
             return DATA_FORMATS[form](result, **({"per_topic": False} | shown))
         table = tabulate_scores(result, titled=form != "table", **shown)
