@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import foveal
+from command import Outcome, call
 from foveal.errors import InputError, UsageError
 from foveal.evaluation.topic_groups import add_groups, read_groups
 from foveal.files.source import Source
 from foveal.model import Judgements, Results, Run
+from foveal.report.page import report_page
 
 TRUTH = Judgements.from_highlights(
     {topic: {"d": {"spans": [(0, 10)], "length": 100}} for topic in "123456"}
@@ -57,7 +62,7 @@ def test_results_with_groups_can_be_saved_and_read_back() -> None:
     assert again["mine", "charP[a]"] == results["mine", "charP[a]"]
 
 
-def test_an_evaluation_with_groups_can_be_pickled(tmp_path) -> None:
+def test_an_evaluation_with_groups_can_be_pickled(tmp_path: Path) -> None:
     path = tmp_path / "groups.tsv"
     path.write_text("1\ta\n2\ta\n")
     evaluation = pickle.loads(pickle.dumps(foveal.Evaluation(TRUTH, ["charP"], groups=path)))
@@ -112,3 +117,120 @@ def test_groups_without_scored_topics_are_left_out_with_a_warning() -> None:
 def test_groups_that_share_no_topic_with_the_results_are_refused() -> None:
     with pytest.raises(UsageError, match="77"):
         add_groups(score(None), {"a": ["77"]})
+
+
+# -- comparisons, gates, report ------------------------------------------------------------------
+
+
+def make_runs() -> list[Run]:
+    """Return two runs on 12 topics; the first is better on every topic."""
+    return [
+        Run.from_results(
+            {str(t): [("d", 0, 10 * k + t % 3)] for t in range(1, 13)}, name=f"read{k}"
+        )
+        for k in (2, 5)
+    ]
+
+
+TWELVE = Judgements.from_highlights(
+    {str(t): {"d": {"spans": [(0, 15)], "length": 100}} for t in range(1, 13)}
+)
+GROUPS = {"odd": list(map(str, range(1, 13, 2))), "few": ["1", "2", "3"]}
+
+
+def test_comparisons_by_group_are_corrected_for_the_number_of_groups() -> None:
+    found = foveal.compare(make_runs(), TWELVE, "charP", groups=GROUPS)
+    by_measure = {pairs.measure: pairs for pairs in found.measures}
+    odd = by_measure["charP[odd]"]
+    assert odd.scores.topics == tuple(GROUPS["odd"])
+    assert odd.adjusted["t"] == pytest.approx(np.minimum(2 * odd.p["t"], 1))
+    alone = foveal.compare(
+        make_runs(), TWELVE, "charP", only_topics=tuple(GROUPS["odd"]), confidence=0.975
+    )
+    assert odd.p["t"] == pytest.approx(alone.measures[0].p["t"])
+    for column in ("low", "high"):
+        assert odd.runs[column].to_list() == alone.measures[0].runs[column].to_list()
+    assert not any("no score" in warning for warning in found.warnings)
+
+
+def test_a_small_group_gets_no_verdict() -> None:
+    found = foveal.compare(make_runs(), TWELVE, "charP", groups=GROUPS)
+    verdicts = {row["measure"]: row["verdict"] for row in found.rows()}
+    assert verdicts["charP"] == "better"
+    assert verdicts["charP[few]"] == "too few topics"
+    assert "Too few topics to say who leads by charP[few] (3)." in found.summary()
+
+
+def test_without_correction_p_values_of_groups_stay_as_they_are() -> None:
+    found = foveal.compare(make_runs(), TWELVE, "charP", groups=GROUPS, correction="none")
+    pairs = found.measures[1]
+    assert pairs.adjusted["t"].tolist() == pairs.p["t"].tolist()
+
+
+Foveal = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Foveal:
+    """Write a campaign, and return a function that calls a command in its folder."""
+    monkeypatch.chdir(tmp_path)
+    for run in make_runs():
+        foveal.write_run(run, f"{run.name}.jsonl", "jsonl")
+    foveal.write_judgements(TWELVE, "truth.jsonl", "jsonl")
+    lines = [f"{topic}\t{name}" for name, own in GROUPS.items() for topic in own]
+    (tmp_path / "groups.tsv").write_text("\n".join(lines))
+    return partial(call, capsys)
+
+
+def test_gates_take_a_group(run_command: Foveal) -> None:
+    asked = ["read2.jsonl", "-j", "truth.jsonl", "--groups", "groups.tsv"]
+    good = run_command("evaluate", *asked, "--fail-under", "charP[odd]=0.5")
+    assert good.code == 0
+    assert run_command("evaluate", *asked, "--fail-under", "charP[odd]=0.9").code == 1
+    wrong = run_command("evaluate", *asked, "--fail-under", "charP[even]=0.9")
+    assert wrong.code == 2
+    assert "charP[even]" in wrong.err
+
+
+def test_saved_results_are_compared_by_group(run_command: Foveal) -> None:
+    runs = ["read2.jsonl", "read5.jsonl"]
+    saved = run_command(
+        "evaluate", *runs, "-j", "truth.jsonl", "-m", "charP", "-f", "json", "-o", "s.json"
+    )
+    assert saved.code == 0
+    from_saved = run_command("compare", "s.json", "--groups", "groups.tsv", "-f", "tsv")
+    scored = run_command(
+        "compare", *runs, "-j", "truth.jsonl", "-m", "charP", "--groups", "groups.tsv", "-f", "tsv"
+    )
+    assert from_saved.out == scored.out
+    assert "charP[odd]" in scored.out
+
+
+def test_a_gate_on_a_comparison_takes_a_group(run_command: Foveal) -> None:
+    asked = ["read5.jsonl", "read2.jsonl", "-j", "truth.jsonl", "--groups", "groups.tsv"]
+    asked += ["--baseline", "read2", "--fail-if-worse"]
+    assert run_command("compare", *asked, "charP[odd]").code == 1
+    assert run_command("compare", *asked, "charR[odd]").code == 0
+
+
+def test_the_report_has_a_column_for_each_group() -> None:
+    page = report_page(make_runs(), TWELVE, ["charP"], groups=GROUPS)
+    labels = [measure["label"] for measure in page.data["measures"]]
+    assert labels == ["charP", "charP[odd]", "charP[few]"]
+    answers = {own["measure"]: own["text"] for own in page.data["answers"]}
+    assert "too few topics" in answers["charP[few]"]
+
+
+def test_a_table_names_groups_of_measures_as_asked(run_command: Foveal) -> None:
+    asked = ["read2.jsonl", "-j", "truth.jsonl", "-m", "char_prec", "--groups", "groups.tsv"]
+    shown = run_command("evaluate", *asked, "-f", "table")
+    assert shown.out.split()[:4] == ["run", "char_prec", "char_prec[odd]", "char_prec[few]"]
+
+
+def test_a_missing_file_of_groups_is_refused(run_command: Foveal) -> None:
+    asked = ["read2.jsonl", "-j", "truth.jsonl", "-m", "charP", "--groups", "none.tsv"]
+    refused = run_command("evaluate", *asked)
+    assert refused.code == 2
+    assert "none.tsv: no such file" in refused.err

@@ -233,6 +233,8 @@ class Comparison(Result):
         if not rest:
             return f"All runs are equal by {measure} on {topics}."
         names, one = self._name_runs(leaders), len(leaders) == 1
+        if pairs.is_too_small:
+            return f"Too few topics to say who leads by {measure} ({len(pairs.scores.topics)})."
         # With a baseline, the best run is compared with it alone; else with all others.
         if self.baseline is not None:
             place = self.runs.index(self.baseline)
@@ -345,9 +347,16 @@ class Comparison(Result):
             notes=(
                 f"low to high, rank: {confidence} confidence intervals of the mean and of the rank",
                 f"best: probability of being the best run ({self.settings.resamples} resamples)",
+                *self._explain_groups(),
             ),
             name="ranks",
         )
+
+    def _explain_groups(self) -> list[str]:
+        """Say how intervals and p values of groups of topics are corrected."""
+        groups = max(pairs.groups for pairs in self.measures)
+        text = f"groups of topics: intervals and p values are corrected for {groups} groups"
+        return [text] if groups > 1 else []
 
     def _tabulate_pairs(self, pairs: Pairs) -> Table:
         """Return everything about every pair by one measure."""
@@ -358,6 +367,7 @@ class Comparison(Result):
             "d: mean of the differences in their standard deviations (Cohen)",
             "w/t/l: topics on which the run is better, equal, worse; *: significant",
             f"topics needed: to show such an effect (power {settings.power:g})",
+            *self._explain_groups(),
         ]
         header, rows = [*_PAIR_CELLS], []
         for row in pairs.table.head(len(pairs.first)).iter_rows(named=True):
@@ -560,7 +570,8 @@ def compare(
         else:
             if scores.left_out:
                 left_out.setdefault(scores.left_out, []).append(measure)
-            found.append(Pairs(scores, first, second, settings))
+            groups = 1 if scores.group is None else len(results.meta["groups"])
+            found.append(Pairs(scores, first, second, settings, groups))
             _ = found[-1].adjusted  # test now, and refuse what cannot be tested
         if tested is not None:
             tested()

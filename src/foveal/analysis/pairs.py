@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from foveal.analysis import significance
 from foveal.analysis.score_matrix import ScoreMatrix, round_noise
 from foveal.analysis.significance import CORRECTIONS, INTERVALS
 from foveal.errors import UsageError
+from foveal.evaluation.topic_groups import FEWEST_TOPICS
 
 __all__ = ["VERDICTS", "Pairs", "TestSettings"]
 
@@ -22,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 VERDICTS = ("better", "worse", "equivalent", "inconclusive")
+TOO_FEW = "too few topics"
+"""The verdict on pairs of a group of fewer topics than `FEWEST_TOPICS`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +127,16 @@ class Pairs:
     first, second : int arrays
         Positions of the runs of each pair; every difference is first minus second.
     settings : TestSettings
+    groups : int
+        Number of groups of topics that are tested beside each other: p values are multiplied by
+        it, and intervals are those of a confidence that holds for all groups together.
     """
 
     scores: ScoreMatrix
     first: Ints
     second: Ints
     settings: TestSettings
+    groups: int = 1
 
     @property
     def measure(self) -> str:
@@ -162,8 +169,19 @@ class Pairs:
     @cached_property
     def adjusted(self) -> Mapping[str, Floats]:
         """The p values of each test, corrected over all pairs."""
-        correction = self.settings.correction
-        return {test: significance.correct(p, correction) for test, p in self.p.items()}
+        return {test: self._correct(p) for test, p in self.p.items()}
+
+    def _correct(self, p: Floats) -> Floats:
+        """Correct p values for the number of pairs and of groups."""
+        corrected = significance.correct(p, self.settings.correction)
+        if self.settings.correction == "none":
+            return corrected
+        return np.minimum(corrected * self.groups, 1.0)
+
+    @cached_property
+    def is_too_small(self) -> bool:
+        """True for a group with too few topics to say anything."""
+        return self.scores.group is not None and len(self.scores.topics) < FEWEST_TOPICS
 
     @cached_property
     def equivalence(self) -> tuple[Floats, Floats] | None:
@@ -171,21 +189,30 @@ class Pairs:
         if self.settings.margin is None:
             return None
         p = significance.equivalence_test(self.differences, self.settings.margin)
-        return p, significance.correct(p, self.settings.correction)
+        return p, self._correct(p)
 
     @cached_property
     def verdicts(self) -> tuple[str, ...]:
         """The verdict on the first run of each pair.
 
         It is ``better`` or ``worse`` where the first test finds a significant difference; else
-        ``equivalent`` where the test of equivalence is significant; else ``inconclusive``.
+        ``equivalent`` where the test of equivalence is significant; else ``inconclusive``. In a
+        group of fewer than `FEWEST_TOPICS` topics it is ``too few topics``.
         """
+        if self.is_too_small:
+            return (TOO_FEW,) * len(self.first)
         differs = self.adjusted[self.settings.tests[0]] < self.settings.alpha
         alike = np.zeros_like(differs)
         if self.equivalence is not None:
             alike = self.equivalence[1] < self.settings.alpha
         cases = [differs & (self.better > 0), differs & (self.better < 0), alike]
         return tuple(np.select(cases, VERDICTS[:3], VERDICTS[3]).tolist())
+
+    @property
+    def _group_settings(self) -> TestSettings:
+        """The settings with the confidence that one of several groups needs."""
+        confidence = 1 - (1 - self.settings.confidence) / self.groups
+        return self.settings if self.groups == 1 else replace(self.settings, confidence=confidence)
 
     @cached_property
     def ranked(self) -> Floats:
@@ -200,7 +227,7 @@ class Pairs:
     @cached_property
     def runs(self) -> pl.DataFrame:
         """A row for each run: mean, interval, probability of being best, interval of the rank."""
-        settings, values = self.settings, self.scores.values
+        settings, values = self._group_settings, self.scores.values
         # Exact sums: the interval of a run does not depend on the others.
         exact = round_noise(values, np.abs(values).max(axis=1, keepdims=True))
         low, high = settings.limits(exact)
@@ -227,7 +254,7 @@ class Pairs:
     @cached_property
     def table(self) -> pl.DataFrame:
         """A row for each test and pair; the pairs of the first test come first."""
-        settings, values = self.settings, self.scores.values
+        settings, values = self._group_settings, self.scores.values
         # Rounding decides ties and makes sums exact; the reported difference is not rounded.
         exact = (values[self.first] - values[self.second]).mean(axis=1)
         difference = np.where(self.effect == 0, 0.0, exact)

@@ -40,6 +40,8 @@ class ScoreMatrix:
         Never ``nan`` and never infinite.
     left_out : tuple of str
         Topics that some run is not counted on, or has no defined score on.
+    group : str, optional
+        The group of topics that the measure is restricted to.
     higher_is_better : bool
     averages_others : bool
         True for a mean of other measures' means, which is not a mean of values by topic.
@@ -50,6 +52,7 @@ class ScoreMatrix:
     topics: tuple[str, ...]
     values: Floats
     left_out: tuple[str, ...] = ()
+    group: str | None = None
     higher_is_better: bool = True
     averages_others: bool = False
 
@@ -79,6 +82,9 @@ class ScoreMatrix:
             )
         shared = np.logical_and.reduce(~np.isnan(values) & part.counted)
         (label,) = part.measures
+        groups = part.meta.get("groups", {})
+        group = next((name for name in groups if label.endswith(f"[{name}]")), None)
+        asked = part.topics if group is None else groups[group]
         parsed = parse_label(label)
         lower = label in part.lower_is_better or (parsed and parsed.higher_is_better is False)
         return cls(
@@ -86,7 +92,12 @@ class ScoreMatrix:
             runs=part.runs,
             topics=tuple(t for t, kept in zip(part.topics, shared, strict=True) if kept),
             values=np.ascontiguousarray(values[:, shared]),
-            left_out=tuple(t for t, kept in zip(part.topics, shared, strict=True) if not kept),
+            left_out=tuple(
+                topic
+                for topic, kept in zip(part.topics, shared, strict=True)
+                if not kept and topic in asked
+            ),
+            group=group,
             higher_is_better=not lower,
             averages_others=parsed is not None and bool(parsed.averages),
         )
@@ -124,9 +135,13 @@ def round_noise(values: Floats, greatest: Floats | float) -> Floats:
 
 
 def parse_label(label: str) -> Measure | None:
-    """Return the measure of a label; None for a user's own column."""
+    """Return the measure of a label, also one of a group of topics; None for a user's column.
+
+    >>> parse_label("AiP[short]"), parse_label("my column")
+    (AiP, None)
+    """
     try:
-        return parse_measure(label)
+        return parse_measure(label.partition("[")[0])
     except UsageError:
         return None
 

@@ -68,7 +68,8 @@ def bounds_of(texts: Sequence[str], *, default: float | None = None) -> dict[str
             if default is None:
                 raise UsageError(f"cannot read {text!r}; expected measure=number, as in AiP=0.30")
             measure, bound = text, default
-        label = measure.strip() if measure.strip() == ALL else parse_measure(measure).label
+        name, bracket, group = measure.strip().partition("[")  # as in AiP[group]
+        label = ALL if measure.strip() == ALL else parse_measure(name).label + bracket + group
         if label in found:
             raise UsageError(f"{label} is given two bounds: {found[label]:g} and {bound:g}")
         found[label] = bound

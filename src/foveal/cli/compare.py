@@ -16,6 +16,7 @@ from foveal.cli.options import (
     Command,
     Decorator,
     format_option,
+    groups_option,
     output_option,
     scoring_options,
     seed_option,
@@ -60,7 +61,8 @@ def _setting(name: str, kind: Any, text: str, metavar: str | None = None) -> Dec
 @click.command(
     "compare",
     cls=Command,
-    daily="judgements measures tasks baseline tests overlap fail_if_worse show form output",
+    daily="judgements measures tasks baseline margin tests overlap groups fail_if_worse show "
+    "form output",
     examples=(
         "foveal compare runs/*.run -j qrels.txt -m AiP --baseline first",
         "foveal compare results.json --test randomisation --seed 7 -f json",
@@ -69,6 +71,7 @@ def _setting(name: str, kind: Any, text: str, metavar: str | None = None) -> Dec
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...|RESULTS.json...")
 @scoring_options()
+@groups_option
 @click.option(
     "--baseline",
     metavar="RUN|RESULTS.json",
@@ -189,7 +192,10 @@ def command(
                 "expected 0 or more"
             )
     if judgements or measures:  # else all measures of saved results are compared
-        measures = (*measures, *(label for label in margins if label != "all"))
+        scored_here = judgements or options["groups"]  # saved results may have groups already
+        bounded = (label for label in margins if label != "all")
+        bounded = (own.partition("[")[0] if scored_here else own for own in bounded)
+        measures = (*measures, *bounded)
     settings = {
         field.name: options.pop(field.name)
         for field in fields(TestSettings)
@@ -235,6 +241,7 @@ def _take_or_score(
     from foveal.analysis.score_matrix import check_assessors
     from foveal.analysis.tasks import take_or_score, without_curves
     from foveal.bridges.gates import with_baseline
+    from foveal.evaluation.topic_groups import add_groups
     from foveal.measures import parse_measures
     from foveal.model import Results
 
@@ -254,8 +261,10 @@ def _take_or_score(
         results = score_runs(opened, truth, measures, task, **given_options(options))
         results = without_curves(results, own)
     else:
+        groups = options.pop("groups")
         check_saved(task, options)
         results = take_or_score(Results.joined(read_saved(runs), runs), None, measures, {})
+        results = results if groups is None else add_groups(results, groups)
     if saved is not None:
         return with_baseline(results, saved, str(baseline))
     if len(results.runs) < 2 and judgements:

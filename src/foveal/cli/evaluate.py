@@ -14,6 +14,7 @@ from foveal.cli.options import (
     WORKERS,
     Command,
     format_option,
+    groups_option,
     option,
     output_option,
     per_topic_option,
@@ -73,8 +74,8 @@ def _check_cache(folder: str) -> str | None:
 @click.command(
     "evaluate",
     cls=Command,
-    daily="judgements measures tasks collection overlap topics only_topics per_topic fail_under "
-    "form output workers",
+    daily="judgements measures tasks collection overlap topics only_topics groups per_topic "
+    "fail_under form output workers",
     examples=(
         "foveal evaluate a.run b.jsonl -j qrels.txt -m iP@0.01 -m AiP",
         "foveal evaluate runs/*.xml -j assessments/ -t 2005.COS.Thorough --topics-file topics.xml",
@@ -84,6 +85,7 @@ def _check_cache(folder: str) -> str | None:
 )
 @click.argument("runs", nargs=-1, metavar="RUN...")
 @scoring_options()
+@groups_option
 @option(
     "--config=FILE",
     "Configuration of EvalJ, properties or <metrics> XML, instead of -m and -t; RUN... and "
@@ -173,7 +175,7 @@ def command(
         results = score_runs(
             opened,
             truth,
-            (*measures, *bounds),
+            (*measures, *(name.partition("[")[0] for name in bounds)),
             task,
             hashed=form == "json",  # no other format holds the hashes of the inputs
             **given_options(options),
@@ -222,6 +224,9 @@ def _render(
         for measure in parsed:
             labels.setdefault(measure.label, name + measure.label.removeprefix(measure.name))
     left_out = set[str]().union(*curves.values()) - single
+    for group in results.meta.get("groups", ()):
+        labels |= {f"{label}[{group}]": f"{name}[{group}]" for label, name in labels.items()}
+        left_out |= {f"{label}[{group}]" for label in left_out}
     note = ""
     if left_out:
         note = f"Not in the table: {some(list(curves), 3)}, {len(left_out)} points; see -f tsv.\n"

@@ -328,6 +328,11 @@ only_topics_option = option(
     JUDGED,
     type=parse_topics,
 )
+groups_option = option(
+    "--groups=FILE",
+    "Groups of topics, lines topic<TAB>group or JSON Lines: score each group, too, as AiP[group].",
+    JUDGED,
+)
 exclude_tags_option = option(
     "--exclude-tags=LIST",
     "Drop these elements from the judgements, such as collectionlink,outsidelink.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from foveal.cli.options import WORDS, Command, option, output_option, scoring_options
+from foveal.cli.options import WORDS, Command, groups_option, option, output_option, scoring_options
 from foveal.cli.shared import (
     choose_task,
     emit,
@@ -31,6 +31,7 @@ from foveal.cli.shared import (
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @scoring_options()
+@groups_option
 @option("--by=M", "The measure that decides which run is best [default: the first].")
 @output_option
 @click.pass_context

@@ -333,7 +333,7 @@ def _join_meta(parts: Sequence[Results], differing: Sequence[str]) -> dict[str, 
     inputs = {json.dumps(item): item for meta in metas for item in meta.get("inputs", ())}
     warnings = [line for part in parts for line in part.meta.get("warnings", ())]
     joined: dict[str, Any] = {"inputs": list(inputs.values())}
-    for name in ("task", "options"):
+    for name in ("task", "options", "groups"):
         if all(name in meta and meta[name] == metas[0][name] for meta in metas):
             joined[name] = metas[0][name]
     if tasks := {run: task for meta in metas for run, task in meta.get("tasks", {}).items()}:

@@ -128,7 +128,9 @@ def report_page(
     profile = partial(profile_run, gains=None if gained is None else gained @ _RANK)
     profiles = list(map_runs(profile, evaluation, list(runs), executor, progress))
     everything = evaluation.results([own.scores for own in profiles])
-    results = everything.only(columns)
+    groups = everything.meta.get("groups", ())
+    every = [own for label in columns for own in (label, *(f"{label}[{g}]" for g in groups))]
+    results = everything.only(every)
     leading = _choose_leading(results, by)
     (gold,) = evaluation.golds
 

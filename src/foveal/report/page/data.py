@@ -144,13 +144,18 @@ def scaled(value: float) -> int | None:
     return None if math.isnan(value) else int(f"{value:.4f}".replace(".", ""))
 
 
+def find_column_measure(label: str) -> Measure:
+    """Return the measure of a column, also of one for a group of topics, ``AiP[group]``."""
+    return parse_measure(label.partition("[")[0])
+
+
 def direction(label: str) -> int:
     """Return 1 if higher is better, -1 if lower is, 0 if the measure does not rank runs.
 
     >>> direction("AiP"), direction("T2Ieffort@3"), direction("num_ret")
     (1, -1, 0)
     """
-    better = parse_measure(label).higher_is_better
+    better = find_column_measure(label).higher_is_better
     return 0 if better is None else 1 if better else -1
 
 
@@ -206,8 +211,8 @@ def collect(
             {
                 "label": label,
                 "sign": direction(label),
-                "whole": parse_measure(label).summed,
-                "says": (parse_measure(label).__doc__ or "").strip().partition("\n")[0],
+                "whole": find_column_measure(label).summed,
+                "says": (find_column_measure(label).__doc__ or "").strip().partition("\n")[0],
             }
             for label in labels
         ],
@@ -278,6 +283,8 @@ def answer(results: Results, table: Table, pairs: Pairs | None, label: str) -> d
     best = f"{runs[order[0]]} ({cells[order[0]]})"
     if len(order) == 1:
         text = f"{start}{best} stands alone: there is no other run to compare it with."
+    elif pairs is not None and pairs.is_too_small:
+        text = f"{start}{best} has the best mean; these are too few topics to say more."
     elif pairs is None:
         second = f"{runs[order[1]]} ({cells[order[1]]})"
         text = f"{start}{best} is best, before {second}; the difference could not be tested."
@@ -311,18 +318,21 @@ def answer(results: Results, table: Table, pairs: Pairs | None, label: str) -> d
 def _find_intervals(results: Results, label: str) -> list[list[int | None] | None]:
     """Return the bootstrap interval of each run's mean, over the topics of that mean.
 
-    If all runs share their topics, these are the intervals of `compare`.
+    If all runs share their topics, these are the intervals of `compare`, corrected for the number
+    of groups of topics where the measure is that of a group.
     """
     values = results.values[:, :, results.measures.index(label)]
     own = results.counted & ~np.isnan(values)
     found: list[list[int | None] | None] = [None] * len(values)
+    groups = len(results.meta.get("groups", ())) if label.endswith("]") else 1
+    settings = TestSettings(confidence=1 - 0.05 / groups)
     for topics in np.unique(own, axis=0):
         if np.count_nonzero(topics) < 2:
             continue
         rows = np.flatnonzero((own == topics).all(axis=1))
         part = np.ascontiguousarray(values[np.ix_(rows, topics)])
         part = round_noise(part, np.abs(part).max(axis=1, keepdims=True))
-        low, high = TestSettings().limits(part)
+        low, high = settings.limits(part)
         for i, a, b in zip(rows.tolist(), low.tolist(), high.tolist(), strict=True):
             found[i] = [scaled(a), scaled(b)]
     return found
