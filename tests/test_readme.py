@@ -1,9 +1,9 @@
 """Every example of the README and the documentation runs and prints what the page shows.
 
-Pages are worked through from top to bottom in a copy of ``examples``. A ``python`` block is a
-doctest; in a ``console`` block, lines after ``$`` go to a shell and the lines below are what it
-prints, ``...`` standing for any. ``<!-- file: NAME -->`` before a block makes it a file, and
-``<!-- not run -->`` leaves it alone.
+Pages are worked through from top to bottom beside copies of ``examples`` and ``docs/schemas``. A
+``python`` block is a doctest; in a ``console`` block, lines after ``$`` go to a shell and the lines
+below are what it prints, ``...`` standing for any. ``<!-- file: NAME -->`` before a block makes it
+a file, and ``<!-- not run -->`` leaves it alone.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ def test_examples_of_a_page(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shutil.copytree(ROOT / "docs" / "schemas", tmp_path / "schemas")
     folder, names = tmp_path, {"__name__": "example"}
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     for block in blocks(page):
