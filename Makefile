@@ -45,5 +45,5 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.demo package.json
 	$(BIN)/python -m pip install --quiet --no-compile --group dev
-	@sh tools/browser.sh
+	@sh tools/system_packages.sh
 	@touch $@

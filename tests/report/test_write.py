@@ -6,7 +6,11 @@ import csv
 import io
 import json
 import math
+import re
+import shutil
+import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -153,3 +157,32 @@ def test_the_answer_of_a_comparison(values: dict[str, list[float]], answer: str)
         ]
         summary = compare(Results.from_tidy(rows, {}), resamples=20).summary()
         assert summary.replace("b, a lead", "a, b lead").startswith(answer)
+
+
+@pytest.mark.untraced
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None,
+    reason="pdflatex is not installed (Debian: texlive-latex-recommended)",
+)
+def test_latex_tables_of_every_result_compile(tmp_path: Path) -> None:
+    results = [SCORES, *(FOUND.setdefault(name, make()) for name, make in OBJECTS.items())]
+    tables = [str(render(result, "latex")) for result in results]
+    tables.append(str(render(SCORES, "latex", per_topic=True)))
+    packages = "\\usepackage{booktabs,longtable}\n\\usepackage[margin=2.5cm]{geometry}"
+    page = tmp_path / "tables.tex"
+    page.write_text(
+        f"\\documentclass{{article}}\n{packages}\n\\begin{{document}}\n"
+        + "\n\\clearpage\n".join(tables)
+        + "\n\\end{document}\n"
+    )
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", page.name],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "tables.pdf").stat().st_size > 10_000
+    too_wide = re.findall(r"Overfull \\hbox \((\d+)", done.stdout)
+    assert all(int(points) < 60 for points in too_wide), too_wide

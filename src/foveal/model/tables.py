@@ -209,6 +209,7 @@ def _to_markdown(table: Table) -> str:
 
 _MINUS = "\N{MINUS SIGN}"
 _ROWS_OF_A_PAGE = 50
+_WIDE = 72  # characters of a row that just fit between the margins of an article
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
@@ -220,6 +221,9 @@ _LATEX = str.maketrans(
 )
 
 
+_BRANCH = re.compile("[│├└─ ]*[├└]─ ")  # of a tree; each level takes three characters
+
+
 def escape_latex(text: str) -> str:
     r"""Escape a text so that LaTeX prints it as it is.
 
@@ -227,7 +231,11 @@ def escape_latex(text: str) -> str:
     50\% of a\_b \& \{c\} \textless{} \textbackslash{}d
     >>> print(escape_latex("no--dash, no''quote"))
     no-{}-dash, no'{}'quote
+    >>> print(escape_latex("│  └─ p[2]"))
+    \hspace*{2em}p[2]
     """
+    if tree := _BRANCH.match(text):
+        return rf"\hspace*{{{len(tree[0]) // 3}em}}{escape_latex(text[tree.end() :])}"
     return re.sub(r"([-',])(?=\1)", r"\1{}", to_one_line(text).translate(_LATEX))
 
 
@@ -281,7 +289,9 @@ def _list_latex_lines(table: Table, label: str) -> list[str]:
     caption = rf"\caption{{{escape_latex(' '.join(sentences))}}}"
     label = rf"\label{{tab:{label}}}"
     if len(table.rows) <= _ROWS_OF_A_PAGE:
-        return [r"\begin{table}", r"\centering", caption, label, *inner, r"\end{table}"]
+        # Smaller type keeps a wide table on the page.
+        size = [r"\scriptsize", r"\setlength{\tabcolsep}{2pt}"] if table.width > _WIDE else []
+        return [r"\begin{table}", r"\centering", caption, label, *size, *inner, r"\end{table}"]
     heads = [rf"{caption} {label} \\", *opening, r"\endfirsthead", *opening, r"\endhead"]
     feet = [r"\bottomrule", r"\endfoot"]
     return [rf"\begin{{longtable}}{{{columns}}}", *heads, *feet, *body, r"\end{longtable}"]
