@@ -495,7 +495,7 @@ def test_wrong_types_are_refused(options: dict, message: str) -> None:
 def test_what_is_no_run_is_refused() -> None:
     with pytest.raises(UsageError, match="saved results are read by read_results"):
         compare("saved.json")
-    with pytest.raises(UsageError, match="5 is no run"):
+    with pytest.raises(UsageError, match="5 is not a run"):
         compare(5, "qrels", "AP")
 
 

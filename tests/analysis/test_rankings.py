@@ -404,7 +404,7 @@ def test_each_official_task_has_its_own_measures() -> None:
     ("arguments", "message"),
     [
         ((["a.run", "b.run"],), "runs need judgements"),
-        ((5,), "5 is no run; expected results, or runs and judgements"),
+        ((5,), "5 is not a run; expected results, or runs and judgements"),
         (({"x": 5},), "5 are no results"),
         (([],), "at least two runs of a task; found no run"),
         ((random_results(("AP", "AiP")), "qrels"), "results are not scored again"),

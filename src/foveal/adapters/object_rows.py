@@ -386,7 +386,10 @@ def _cast_column(column: str, given: list[Any] | pl.Series) -> pl.Series | None:
             is_float = own.is_float() and kind == pl.Float64
             if own in (kind, pl.Null) or is_name or is_number or is_float:
                 return given.cast(kind).alias(column)
-        elif kind != pl.List and bool not in map(type, given):
+        # Polars would print that it cannot show a number that is too large.
+        elif kind != pl.List and not any(
+            isinstance(v, bool) or (isinstance(v, int) and abs(v) >> 63) for v in given
+        ):
             return pl.Series(column, given, dtype=kind)
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -571,7 +571,11 @@ def compare(
             if scores.left_out:
                 left_out.setdefault(scores.left_out, []).append(measure)
             groups = 1 if scores.group is None else len(results.meta["groups"])
-            found.append(Pairs(scores, first, second, settings, groups))
+            # Intervals of groups hold for all groups together with the asked confidence.
+            corrected = replace(settings, confidence=1 - (1 - settings.confidence) / groups)
+            found.append(
+                Pairs(scores, first, second, settings if groups == 1 else corrected, groups)
+            )
             _ = found[-1].adjusted  # test now, and refuse what cannot be tested
         if tested is not None:
             tested()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -128,8 +128,7 @@ class Pairs:
         Positions of the runs of each pair; every difference is first minus second.
     settings : TestSettings
     groups : int
-        Number of groups of topics that are tested beside each other: p values are multiplied by
-        it, and intervals are those of a confidence that holds for all groups together.
+        Number of groups of topics that are tested beside each other; p values are multiplied by it.
     """
 
     scores: ScoreMatrix
@@ -208,12 +207,6 @@ class Pairs:
         cases = [differs & (self.better > 0), differs & (self.better < 0), alike]
         return tuple(np.select(cases, VERDICTS[:3], VERDICTS[3]).tolist())
 
-    @property
-    def _group_settings(self) -> TestSettings:
-        """The settings with the confidence that one of several groups needs."""
-        confidence = 1 - (1 - self.settings.confidence) / self.groups
-        return self.settings if self.groups == 1 else replace(self.settings, confidence=confidence)
-
     @cached_property
     def ranked(self) -> Floats:
         """Means of the runs to rank by: greater is better, without floating-point noise."""
@@ -227,7 +220,7 @@ class Pairs:
     @cached_property
     def runs(self) -> pl.DataFrame:
         """A row for each run: mean, interval, probability of being best, interval of the rank."""
-        settings, values = self._group_settings, self.scores.values
+        settings, values = self.settings, self.scores.values
         # Exact sums: the interval of a run does not depend on the others.
         exact = round_noise(values, np.abs(values).max(axis=1, keepdims=True))
         low, high = settings.limits(exact)
@@ -254,7 +247,7 @@ class Pairs:
     @cached_property
     def table(self) -> pl.DataFrame:
         """A row for each test and pair; the pairs of the first test come first."""
-        settings, values = self._group_settings, self.scores.values
+        settings, values = self.settings, self.scores.values
         # Rounding decides ties and makes sums exact; the reported difference is not rounded.
         exact = (values[self.first] - values[self.second]).mean(axis=1)
         difference = np.where(self.effect == 0, 0.0, exact)

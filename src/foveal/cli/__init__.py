@@ -54,6 +54,10 @@ _COMMANDS = {
 }
 """Name to module and summary, which the list of commands shows without importing the module."""
 _MOST_PROBLEMS = 20
+WORDS = "foveal.words"
+"""Key in the context of a command for the words of the command line."""
+WARNINGS = "foveal.warnings"
+"""Key in the context of a command for the warnings to print when it ends."""
 COMPLETE = "_FOVEAL_COMPLETE"
 """Variable by which a shell asks for its completion script, or for completions."""
 _DEBUG = "FOVEAL_DEBUG"
@@ -68,20 +72,6 @@ _TERMINATED = 128 + signal.SIGTERM
 class _CommandGroup(click.Group):
     """Commands whose modules are imported only when they run."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        from foveal.cli.options import WORDS
-
-        ctx.meta[WORDS] = [*args]
-        return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        finally:
-            from foveal.cli.shared import print_warnings
-
-            print_warnings(ctx)
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx  # click's signature
         return list(_COMMANDS)
@@ -90,6 +80,10 @@ class _CommandGroup(click.Group):
         if cmd_name in _COMMANDS:
             module = importlib.import_module(f"foveal.cli.{_COMMANDS[cmd_name][0]}")
             command: click.Command = module.command
+            if ctx.resilient_parsing:  # the shell asks for completions
+                from foveal.cli.options import complete_files
+
+                return complete_files(command)
             return command
         if not ctx.resilient_parsing and not cmd_name.startswith("-"):
             from difflib import get_close_matches
@@ -141,8 +135,15 @@ def main(args: Sequence[str] | None = None) -> None:
             warnings.simplefilter("ignore", FovealWarning)  # commands print those of results
             try:
                 # Not cli.main, which would end a broken pipe with exit code 1.
-                with cli.make_context("foveal", words) as context:
-                    cli.invoke(context)
+                with cli.make_context("foveal", [*words]) as context:
+                    context.meta[WORDS] = words
+                    try:
+                        cli.invoke(context)
+                    finally:
+                        if WARNINGS in context.meta:
+                            from foveal.cli.shared import print_warnings
+
+                            print_warnings(context)
             except click.exceptions.Exit as ended:
                 sys.stdout.flush()
                 sys.exit(ended.exit_code)

@@ -61,8 +61,7 @@ def _setting(name: str, kind: Any, text: str, metavar: str | None = None) -> Dec
 @click.command(
     "compare",
     cls=Command,
-    daily="judgements measures tasks baseline margin tests overlap groups fail_if_worse show "
-    "form output",
+    daily="judgements measures tasks baseline margin groups fail_if_worse show form output",
     examples=(
         "foveal compare runs/*.run -j qrels.txt -m AiP --baseline first",
         "foveal compare results.json --test randomisation --seed 7 -f json",

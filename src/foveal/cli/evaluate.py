@@ -168,7 +168,7 @@ def command(
         from foveal.bridges.gates import bounds_of
 
         bounds = bounds_of(fail_under)
-    target = check_summary(summary)
+    target = None if summary is None else check_summary(summary)
     form, task = choose_format(form, output), choose_task(tasks)
     opened, truth = open_inputs(runs, judgements)
     with warnings.catch_warnings(record=True) as caught:  # a cache that cannot be written
@@ -185,12 +185,15 @@ def command(
         from foveal.bridges.gates import at_least
 
         checks = at_least(results, bounds)
-    texts = list(measures)
-    if task is not None and form == "table":
-        from foveal.evaluation import find_preset
+    if form == "table":
+        texts = list(measures)
+        if task is not None:
+            from foveal.evaluation import find_preset
 
-        texts += find_preset(task).texts
-    content = _render(results, form, output, texts, per_topic=per_topic)
+            texts += find_preset(task).texts
+        content = _render_table(results, output, texts, per_topic=per_topic)
+    else:
+        content = render_result(results, form, output, per_topic=per_topic)
     emit(content, output, styled=form == "table")
 
     def summarise() -> str:
@@ -200,15 +203,14 @@ def command(
         table = tabulate_scores(results, titled=True)
         return summary("Scores", checks, [table], results.meta["warnings"])
 
-    conclude(checks, target, summarise)
+    if checks or target is not None:
+        conclude(checks, target, summarise)
 
 
-def _render(
-    results: Results, form: str, output: str | None, texts: Iterable[str], *, per_topic: bool
-) -> Any:
-    """Return scores in a format; a table calls measures as `texts` do, and leaves curves out."""
-    if form != "table":
-        return render_result(results, form, output, per_topic=per_topic)
+def _render_table(
+    results: Results, output: str | None, texts: Iterable[str], *, per_topic: bool
+) -> str:
+    """Return scores as a table that calls measures as `texts` do, and leaves curves out."""
     from foveal.measures import parse_measures
 
     labels: dict[str, str] = {}
@@ -233,7 +235,7 @@ def _render(
         results = results.only([label for label in results.measures if label not in left_out])
     if not results.measures:
         return note
-    table = render_result(results, form, output, per_topic=per_topic, labels=labels)
+    table = str(render_result(results, "table", output, per_topic=per_topic, labels=labels))
     return f"{table}\n{note}" if note else table
 
 
@@ -281,7 +283,10 @@ def _evaluate_configuration(
     for job, results, own in zip(jobs, found, files, strict=True):
         if job.results is None:
             texts = [text for metric in job.block.metrics for text in metric.texts]
-            parts.append(_render(results, form, output, texts, per_topic=per_topic))
+            if form == "table":
+                parts.append(_render_table(results, output, texts, per_topic=per_topic))
+            else:
+                parts.append(render_result(results, form, output, per_topic=per_topic))
         evalj.write_results(own)
         if own:
             say(f"{len(own)} files written to {job.results}")

@@ -136,17 +136,9 @@ class Command(click.Command):
         self, *args: Any, daily: str = "", examples: Sequence[str] = (), **settings: Any
     ) -> None:
         super().__init__(*args, **settings)
+        self.params.append(_HELP_ALL)
         self.daily = daily.split()
         self.examples = examples
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        params = [*super().get_params(ctx), _HELP_ALL]
-        if ctx.resilient_parsing:  # the shell completes free text as files
-            params = [copy(param) for param in params]
-            for param in params:
-                if param.type is click.STRING or isinstance(param.type, FuncParamType):
-                    param.type = click.Path()
-        return params
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if _HELP_ALL.name in ctx.meta or not self.daily:
@@ -167,7 +159,7 @@ class Command(click.Command):
                 for example in shown:
                     for line in example.splitlines():
                         formatter.write(f"  {line}\n")
-        options = [param for param in self.params if isinstance(param, click.Option)]
+        options = [own for own in self.params if isinstance(own, click.Option)][:-1]
         more = len(options) - sum(param.name in self.daily for param in options)
         if self.daily and more and not everything:
             formatter.write(f"\n--help-all shows {more} more options.\n")
@@ -182,19 +174,32 @@ def group_options(params: Iterable[click.Parameter]) -> dict[str, list[click.Par
     return {heading: own for heading, own in groups.items() if own}
 
 
-def _show_all_options(context: click.Context, param: click.Parameter, value: object) -> None:
-    if value and not context.resilient_parsing:
-        context.meta[str(param.name)] = True
+def complete_files(command: click.Command) -> click.Command:
+    """Return a command whose free texts the shell completes as names of files."""
+    command = copy(command)
+    command.params = [copy(param) for param in command.params]
+    for param in command.params:
+        if param.type is click.STRING or isinstance(param.type, FuncParamType):
+            param.type = click.Path()
+    if isinstance(command, click.Group):
+        command.commands = {name: complete_files(own) for name, own in command.commands.items()}
+    return command
+
+
+def _show_all_options(_: str) -> None:
+    context = click.get_current_context()
+    if not context.resilient_parsing:
+        context.meta[str(_HELP_ALL.name)] = True
         click.echo(context.get_help(), color=context.color)
         context.exit()
 
 
 _HELP_ALL = click.Option(
     ["--help-all"],
-    is_flag=True,
+    flag_value="on",
+    type=_show_all_options,
     is_eager=True,
     expose_value=False,
-    callback=_show_all_options,
     help="Show all options and exit.",
 )
 
@@ -262,8 +267,6 @@ def _set_exact_csv(_: str) -> None:
 
 # -- options -----------------------------------------------------------------------------------
 
-WORDS = "foveal.words"
-"""Key in the context of a command for the words of the command line."""
 VERBOSE = "foveal.verbose"
 """Key in the context of a command: True to print all warnings, False for the first."""
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from foveal.cli.options import WORDS, Command, groups_option, option, output_option, scoring_options
+from foveal.cli import WORDS
+from foveal.cli.options import Command, groups_option, option, output_option, scoring_options
 from foveal.cli.shared import (
     choose_task,
     emit,

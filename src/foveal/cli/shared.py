@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from click.core import ParameterSource
 
+from foveal.cli import WARNINGS
 from foveal.cli.options import VERBOSE
 from foveal.errors import InputError, UsageError, escape_controls
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 STDIN = "-"
 TEXTS_USED = "foveal.texts_used"
 """Key in the context of a command that has read the texts of documents for runs or judgements."""
-_WARNINGS = "foveal.warnings"
-"""Key in the context of a command for the warnings to print when it ends."""
 _WORTH_PROCESSES = 256 << 20
 """Bytes of runs from which processes pay for their start.
 
@@ -254,12 +253,12 @@ def say(text: str) -> None:
 
 def warn(warnings: Iterable[str]) -> None:
     """Keep warnings, to print them after the result of the command."""
-    click.get_current_context().meta.setdefault(_WARNINGS, []).extend(warnings)
+    click.get_current_context().meta.setdefault(WARNINGS, []).extend(warnings)
 
 
 def print_warnings(context: click.Context) -> None:
     """Print all warnings of a command; without -v, a terminal gets the first and their number."""
-    warnings = list(dict.fromkeys(context.meta.pop(_WARNINGS, ())))
+    warnings = list(dict.fromkeys(context.meta.pop(WARNINGS, ())))
     verbose = context.meta.get(VERBOSE, not sys.stderr.isatty())
     if warnings:
         sys.stdout.flush()  # the result comes first

@@ -62,15 +62,12 @@ def has_negative_judgements(judgements: Judgements) -> bool:
     return 2 * topics > len(judgements.topics)
 
 
-def explain_document_measures(measures: Sequence[Measure]) -> list[str]:
-    """Explain that P and R count documents, if asked for, and name measures that count text."""
-    of_documents = [measure for measure in measures if measure.name in ("P", "R")]
-    if not of_documents:
-        return []
-    shown = some([measure.label for measure in of_documents])
-    others = some([f"char{measure.name}@{measure.at}" for measure in of_documents])
-    s = "s" if len(of_documents) == 1 else ""
-    return [f"{shown} count{s} documents, not text; {others} count{s} text"]
+def explain_document_measures(measures: Sequence[Measure]) -> str:
+    """Explain that P and R count documents, and name the measures that count text."""
+    shown = some([measure.label for measure in measures])
+    others = some([f"char{measure.name}@{measure.at}" for measure in measures])
+    s = "s" if len(measures) == 1 else ""
+    return f"{shown} count{s} documents, not text; {others} count{s} text"
 
 
 def list_measures(measures: Sequence[Measure]) -> tuple[str, ...]:

@@ -201,8 +201,12 @@ class Results(Columns):
 
         try:
             saved = msgspec.convert(json.loads(text), _SavedResults)
+        except (json.JSONDecodeError, UnicodeDecodeError):
+            raise
         except msgspec.ValidationError as error:
             raise ValueError(str(error)) from None
+        except ValueError:
+            raise ValueError("a whole number has too many digits") from None
         rows = [
             (row["run"], row["topic"], row["measure"], row["value"]) for row in saved["results"]
         ]

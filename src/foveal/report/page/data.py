@@ -20,7 +20,7 @@ from foveal.analysis.comparison import Comparison
 from foveal.analysis.correlation import kendall_tau_b
 from foveal.analysis.gain_curves import cumulate_gains
 from foveal.analysis.pairs import Pairs, TestSettings
-from foveal.analysis.score_matrix import compute_ranking_scores, round_noise
+from foveal.analysis.score_matrix import compute_ranking_scores, parse_label, round_noise
 from foveal.analysis.score_tables import tabulate_scores
 from foveal.collection import SourceTexts
 from foveal.errors import InputError
@@ -144,18 +144,14 @@ def scaled(value: float) -> int | None:
     return None if math.isnan(value) else int(f"{value:.4f}".replace(".", ""))
 
 
-def find_column_measure(label: str) -> Measure:
-    """Return the measure of a column, also of one for a group of topics, ``AiP[group]``."""
-    return parse_measure(label.partition("[")[0])
-
-
 def direction(label: str) -> int:
     """Return 1 if higher is better, -1 if lower is, 0 if the measure does not rank runs.
 
     >>> direction("AiP"), direction("T2Ieffort@3"), direction("num_ret")
     (1, -1, 0)
     """
-    better = find_column_measure(label).higher_is_better
+    measure = parse_label(label)
+    better = True if measure is None else measure.higher_is_better
     return 0 if better is None else 1 if better else -1
 
 
@@ -211,10 +207,10 @@ def collect(
             {
                 "label": label,
                 "sign": direction(label),
-                "whole": find_column_measure(label).summed,
-                "says": (find_column_measure(label).__doc__ or "").strip().partition("\n")[0],
+                "whole": own is not None and own.summed,
+                "says": (own.__doc__ or "").strip().partition("\n")[0],
             }
-            for label in labels
+            for label, own in zip(labels, map(parse_label, labels), strict=True)
         ],
         "by": labels.index(by),
         "cells": [list(row[1:]) for row in table.rows],
