@@ -112,7 +112,7 @@ def running(campaign: Path) -> Iterator[Server]:
 
 
 class Answer(NamedTuple):
-    """What came of an action."""
+    """The outcome of an action."""
 
     status: int
     content: dict[str, Any]

@@ -125,7 +125,7 @@ def test_users_are_added_and_changed(made: Assess) -> None:
         stored = campaign.user("cy").password
         assert "horse" not in stored
         assert check_password("correct horse battery", stored)
-    assert "is kept for" in made.refused("user", "c", "final")[0]
+    assert "is reserved" in made.refused("user", "c", "final")[0]
     assert made.refused("user", "c", "x", "--password-file", "no")[0].startswith("no: cannot")
     Path("short").write_text("short")
     assert "expected at least" in made.refused("user", "c", "x", "--password-file", "short")[0]

@@ -291,7 +291,7 @@ def test_all_that_cannot_be_imported_is_told_and_nothing_is(campaign: Campaign) 
 def test_a_quotation_that_is_not_the_text_is_refused(campaign: Campaign) -> None:
     line = '{"topic":"1","doc":"sea","spans":[{"start":0,"end":3,"quote":"the"}]}'
     said = refusal(import_judgements, campaign, judged(line), ANN)
-    assert said == "j:1: 'the' is quoted from 0 to 3 of document 'sea', where it says 'The'"
+    assert said == "j:1: 'the' is quoted from 0 to 3 of document 'sea', where the text is 'The'"
 
 
 def test_judgements_of_another_kind_or_of_nobody_are_refused(campaign: Campaign) -> None:
@@ -316,7 +316,7 @@ def test_grades_that_contradict_each_other_are_told_with_their_line(tmp_path: Pa
             '{"xpath":"/doc[1]/p[2]","exhaustivity":"0","size":9,"rsize":0}]}'
         )
         said = refusal(import_judgements, campaign, judged(line), ANN)
-        assert said.startswith("j:1: document 'sea': /doc[1] cannot be of exhaustivity 1 with")
+        assert said.startswith("j:1: document 'sea': /doc[1] cannot have exhaustivity 1")
         assert list(campaign.assessments()) == []
         better = line.replace('"exhaustivity":"1"', '"exhaustivity":"2"')
         assert import_judgements(campaign, judged(better), ANN)["validated"] == 1

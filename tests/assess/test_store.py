@@ -146,10 +146,10 @@ def test_nothing_is_written_over(campaign: Campaign, tmp_path: Path) -> None:
     [
         ({"procedure": "1999"}, "procedure '1999' is not known"),
         ({"store": "some"}, "cannot store 'some'"),
-        ({"assessors": ("final",)}, "'final' is kept for"),
-        ({"assessors": (" ann",)}, "is no name"),
-        ({"assessors": ("",)}, "is no name"),
-        ({"assessors": ("a\nb",)}, "is no name"),
+        ({"assessors": ("final",)}, "'final' is reserved"),
+        ({"assessors": (" ann",)}, "is not a name"),
+        ({"assessors": ("",)}, "is not a name"),
+        ({"assessors": ("a\nb",)}, "is not a name"),
     ],
 )
 def test_wrong_use_is_refused(tmp_path: Path, wrong: dict, said: str) -> None:
@@ -426,7 +426,7 @@ def test_another_index_is_refused(campaign: Campaign, tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     other = index_of(tmp_path / "b", {**DOCUMENTS, "sea.xml": "<doc><p>lake</p></doc>"})
     said = refusal(lambda: Campaign.open(campaign.path, collection=other))
-    assert "is not the index that the campaign" in said
+    assert "is not the index of" in said
     campaign.close()
     (tmp_path / "index.fvx").rename(tmp_path / "moved.fvx")
     assert "say where it is (--collection)" in refusal(Campaign.open, campaign.path)

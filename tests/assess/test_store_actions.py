@@ -81,7 +81,7 @@ def test_an_action_on_another_text_is_refused(campaign: Campaign) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"assessor": "eve"}, "no assessor 'eve'"),
+        ({"assessor": "eve"}, "unknown assessor 'eve'"),
         ({"topic": "9"}, "not in the pool of topic '9'"),
         ({"topic": "2"}, "'music' is not in the pool of topic '2'"),
         ({"uuid": "a\nb"}, "cannot name an action"),
@@ -98,7 +98,7 @@ def test_actions_by_nobody_and_on_nothing_are_refused(
 def test_the_clock_of_a_page_is_noted_and_must_be_one(campaign: Campaign) -> None:
     document = campaign.document("sea")
     sent = {"length": document.length, "digest": document.sha256}
-    with pytest.raises(RefusedError, match="is no time"):
+    with pytest.raises(RefusedError, match="is not a time"):
         campaign.act(ANN, "1", "sea", "x", 0, Action("bep", 1), client_at="\ud800", **sent)
     campaign.act(ANN, "1", "sea", "x", 0, Action("bep", 1), client_at="2026-01-01T00:00Z", **sent)
     (row,) = campaign.reading().execute("SELECT at, client_at FROM actions").fetchall()
@@ -304,4 +304,4 @@ def test_the_adjudicated_set_needs_no_account(campaign: Campaign) -> None:
     act(campaign, Action("highlight", 1, 4), assessor=FINAL)
     assert campaign.state(FINAL, "1", "music")[0] == 1
     assert campaign.user(FINAL) is None
-    assert "is kept for" in refusal(campaign.add_user, FINAL, error=UsageError)
+    assert "is reserved" in refusal(campaign.add_user, FINAL, error=UsageError)

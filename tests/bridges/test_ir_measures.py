@@ -294,7 +294,7 @@ def test_the_command_keeps_the_order_of_lines(name: str, tmp_path: Path) -> None
     ("qrels", "message"),
     [
         ([Passage("1", "D1", 1, 0, 5), Passage("1", "D2", 1)], "qrel 2, query '1', document 'D2'"),
-        ([("1", "D1", 1)], "tuple is no row"),
+        ([("1", "D1", 1)], "tuple is not a row"),
         (pd.DataFrame({"query_id": ["1"], "doc_id": ["D1"]}), "relevance not among the fields"),
     ],
 )

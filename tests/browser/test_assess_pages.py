@@ -318,7 +318,7 @@ def test_what_is_refused_is_said_and_taken_back(olga: Any, url: str, path: Path)
     olga.locator("#user-name").fill("final")
     olga.locator("#user button").click()
     olga.locator("#said.bad").wait_for()
-    assert "kept for what is adjudicated" in olga.locator("#said").inner_text()
+    assert "reserved" in olga.locator("#said").inner_text()
     assert "422" in olga.said.pop()  # the browser's own word
 
 

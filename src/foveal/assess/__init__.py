@@ -1,1 +1,1 @@
-"""The assessment tool: people read documents in the browser and mark what is relevant."""
+"""The assessment tool: people read documents in the browser and highlight relevant text."""

@@ -1,7 +1,7 @@
-"""Who is there: passwords, sessions, the one-time link of a local server, tries at the door.
+"""Passwords, sessions, the one-time link of a local server, and limits on failed log-ins.
 
-Nothing that opens a door is stored as it is: of a password its scrypt hash with the parameters it
-was made with, of a session's token its SHA-256. Times come from a clock that is given.
+No secret is stored in plain text: a password is stored as its scrypt hash with the parameters, a
+session's token as its SHA-256. Callers pass the clock.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ __all__ = [
 ]
 
 IDLE = 12 * 3600.0
-"""Seconds after which a session that nobody uses ends."""
+"""Seconds without a request after which a session ends."""
 ABSOLUTE = 7 * 24 * 3600.0
 """Seconds after which every session ends."""
 FEWEST = 8
-"""Characters that a password has at least."""
+"""Smallest number of characters of a password."""
 
 _COST, _BLOCK, _PARALLEL = 15, 8, 1
-"""Of scrypt: the logarithm of the cost, and what its authors advise: 32 MB, a tenth of a second."""
+"""Recommended parameters of scrypt (log2 of the cost first): 32 MB and a tenth of a second."""
 _MOST = 1024
-"""Characters of a password at most: nobody remembers more, and hashing takes time."""
+"""Largest number of characters of a password; hashing takes time."""
 _FRESH = 60.0
-"""A session that was seen this recently is not written again."""
+"""Seconds before the time of a session's last request is written again."""
 
 Clock = Callable[[], float]
 
@@ -66,7 +66,7 @@ def _hash(password: str, salt: bytes, cost: int, block: int, parallel: int) -> b
 
 
 def encode_password(password: str, *, cost: int = _COST) -> str:
-    """What to store of a password: method, parameters, salt and hash.
+    """Return the text to store for a password: method, parameters, salt and hash.
 
     >>> encode_password("correct horse", cost=4).rsplit("$", 2)[0]
     'scrypt$4$8$1'
@@ -83,7 +83,7 @@ def encode_password(password: str, *, cost: int = _COST) -> str:
 
 
 def check_password(password: str, encoded: str | None) -> bool:
-    """Whether it is the password that was encoded; as slow where there is none.
+    """Return True if this is the encoded password; takes as long if there is none.
 
     >>> check_password("correct horse", encode_password("correct horse", cost=4))
     True
@@ -92,7 +92,7 @@ def check_password(password: str, encoded: str | None) -> bool:
     """
     if len(password) > _MOST:
         password = ""
-    parts = _parts(encoded)
+    parts = _split_encoded(encoded)
     if parts is None:
         waste_time(password)
         return False
@@ -101,12 +101,12 @@ def check_password(password: str, encoded: str | None) -> bool:
 
 
 def waste_time(password: str = "") -> None:
-    """Take as long as a wrong password does, so that nobody learns which names there are."""
+    """Spend the time of a password check, so that timing does not reveal user names."""
     _hash(password, bytes(16), _COST, _BLOCK, _PARALLEL)
 
 
-def _parts(encoded: str | None) -> tuple[int, int, int, bytes, bytes] | None:
-    """Parameters, salt and hash; nothing of what this module did not write."""
+def _split_encoded(encoded: str | None) -> tuple[int, int, int, bytes, bytes] | None:
+    """Return parameters, salt and hash, or None if this module did not write the text."""
     try:
         method, cost, block, parallel, salt, made = (encoded or "").split("$")
         numbers = int(cost), int(block), int(parallel)
@@ -123,15 +123,15 @@ def _parts(encoded: str | None) -> tuple[int, int, int, bytes, bytes] | None:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Somebody who has signed in.
+    """The session of a signed-in user.
 
     Parameters
     ----------
     user : str
     csrf : str
-        What every request that changes something carries besides the cookie.
+        Token that every request that changes something carries in addition to the cookie.
     expires : float
-        When it ends at the latest.
+        Latest time at which it ends.
     """
 
     user: str
@@ -144,7 +144,7 @@ def _digest(token: str) -> str:
 
 
 class Sessions:
-    """The sessions in a campaign's file; a server that starts again still knows them.
+    """The sessions in a campaign's file, which survive a restart of the server.
 
     Parameters
     ----------
@@ -157,19 +157,22 @@ class Sessions:
     def __init__(self, path: Path, now: Clock = time.time) -> None:
         self._now = now
         self._lock = threading.Lock()
-        # Of its own: a lost session is no loss, so nothing waits for the disk here.
+        # A connection of its own, which does not wait for the disk: sessions may be lost.
         self._db = sqlite3.connect(
             path, isolation_level=None, check_same_thread=False, timeout=30.0
         )
         self._db.execute("PRAGMA synchronous = NORMAL")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._db.close()
 
     def begin(self, user: str, *, instead_of: str | None = None) -> tuple[str, Session]:
-        """A new session and its token, which is told once; an earlier one of the browser ends."""
+        """Return the token of a new session, and the session; end the browser's earlier one.
+
+        Only this call returns the token: the file has its hash.
+        """
         token, csrf, now = secrets.token_urlsafe(32), secrets.token_urlsafe(24), self._now()
         session = Session(user, csrf, now + ABSOLUTE)
         with self._lock:
@@ -186,7 +189,7 @@ class Sessions:
         return token, session
 
     def find(self, token: str | None) -> Session | None:
-        """The session of a token, unless it has ended."""
+        """Return the session of a token, or None if it has ended."""
         if not token or len(token) > 200:
             return None
         now, digest = self._now(), _digest(token)
@@ -205,12 +208,12 @@ class Sessions:
         return Session(user, csrf, expires)
 
     def end(self, token: str) -> None:
-        """Sign out."""
+        """End the session of a token."""
         with self._lock:
             self._delete(token)
 
     def end_all(self, user: str) -> None:
-        """Sign a user out everywhere, as a new password does."""
+        """End all sessions of a user."""
         with self._lock:
             self._db.execute("DELETE FROM sessions WHERE user = ?", (user,))
 
@@ -218,7 +221,7 @@ class Sessions:
         self._db.execute("DELETE FROM sessions WHERE token_hash = ?", (_digest(token),))
 
 
-# -- doors ----------------------------------------------------------------------------------------
+# -- signing in -----------------------------------------------------------------------------------
 
 
 class LocalAccess:
@@ -231,9 +234,9 @@ class LocalAccess:
     Parameters
     ----------
     user : str
-        Who signs in with it.
+        The user who signs in with it.
     organiser : bool
-        Whether this person organises the campaign too, whatever the role of the account is.
+        Make this user an organiser, regardless of the role of the account.
     """
 
     def __init__(self, user: str, *, organiser: bool = True) -> None:
@@ -244,7 +247,7 @@ class LocalAccess:
         self._lock = threading.Lock()
 
     def redeem(self, token: str) -> bool:
-        """Whether this is the token, and nobody has used it before."""
+        """Return True if this is the token and it has not been used before."""
         same = hmac.compare_digest(_digest(token), _digest(self.token))
         with self._lock:
             good = same and not self._used
@@ -253,10 +256,10 @@ class LocalAccess:
 
 
 class Limit:
-    """How often somebody may fail in a stretch of time, by a name or an address.
+    """A limit on failed attempts per key (a name or an address) in a period of time.
 
-    A try is counted before its outcome is known, so that many at once gain nothing; a good one is
-    taken back.
+    An attempt counts before its outcome is known, so that parallel attempts cannot exceed the
+    limit. A successful one is taken back.
 
     >>> limit = Limit(2, 60, now=lambda: 0.0)
     >>> [limit.wait("ann") for _ in range(3)]
@@ -265,15 +268,15 @@ class Limit:
     Parameters
     ----------
     tries : int
-        In each stretch.
+        Attempts allowed in each period.
     seconds : float
-        Its length.
+        Length of the period.
     now : callable
         The clock.
     """
 
     _MOST_KEYS = 10_000
-    """Whoever invents names must not fill the memory: the oldest is forgotten."""
+    """Number of keys remembered, so that invented names cannot fill the memory."""
 
     def __init__(self, tries: int, seconds: float, *, now: Clock = time.monotonic) -> None:
         self._tries = tries
@@ -283,7 +286,7 @@ class Limit:
         self._lock = threading.Lock()
 
     def wait(self, key: str) -> int:
-        """Count a try: 0 if it may be made, else the seconds until the next may."""
+        """Count an attempt; return 0 if it is allowed, else the seconds to wait."""
         key, now = _digest(key), self._now()
         with self._lock:
             failed = self._failed.setdefault(key, deque())
@@ -298,8 +301,10 @@ class Limit:
         return 0
 
     def forgive(self, key: str) -> None:
-        """The last try was good. Those before it still count: who has an account of their own
-        must not be able to try at others for ever.
+        """Take back the last attempt, which was successful.
+
+        Earlier ones still count, so that owners of an account cannot guess others' passwords
+        without limit.
         """
         with self._lock:
             if failed := self._failed.get(_digest(key)):

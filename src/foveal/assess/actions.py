@@ -1,8 +1,8 @@
-"""What an assessor does to a document, and what has come of it: pure functions of a log.
+"""The actions of an assessor on a document, and the state that a log of actions leads to.
 
-An assessment is never stored as such. It is the log of its actions, and this module says what
-state a log leads to; so undo and redo are actions like any other, nothing is ever overwritten, and
-a state can be had as it was at any time.
+An assessment is the log of its actions; this module computes the state from the log, by pure
+functions. Undo and redo are actions like any other, nothing is ever overwritten, and any earlier
+state can be computed again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ KINDS = (
     "undo",
     "redo",
 )
-"""What can be done to a document."""
+"""Kinds of actions on a document."""
 
 _FIELDS: Mapping[str, frozenset[str]] = {
     "highlight": frozenset({"start", "end"}),
@@ -51,9 +51,9 @@ _FIELDS: Mapping[str, frozenset[str]] = {
     "note": frozenset({"text"}),
     "replace": frozenset({"state"}),
 }
-"""What an action has besides its kind; anything else would stay in the log for ever."""
+"""Fields of an action besides its kind; others are refused, since the log keeps all of them."""
 _SILENT = ("note", "validate", "invalidate")
-"""Actions after which a validated document may stay so."""
+"""Actions that leave a validated document validated."""
 _MOST_NOTE = 20_000
 _NAMES: Mapping[type, str] = {
     int: "a whole number",
@@ -61,16 +61,16 @@ _NAMES: Mapping[type, str] = {
     bool: "true or false",
     list: "a list",
 }
-"""What types are called where something else was found."""
+"""Names of types in messages about a wrong type."""
 
 
 class RefusedError(FovealError):
-    """An action that cannot be carried out, with the reason for the assessor."""
+    """An action that was refused, with the reason for the assessor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that an assessor did.
+    """One action of an assessor.
 
     Parameters
     ----------
@@ -80,13 +80,13 @@ class Action:
         The span of ``highlight`` and ``unhighlight``; ``bep`` has its offset in `start`, or none
         to remove it.
     path : str, optional
-        The canonical XPath of the element that ``grade`` is about.
+        The canonical XPath of the element that ``grade`` grades.
     grade : mapping, optional
-        Its grades, as in ``{"exhaustivity": "2"}``; an empty one takes the grade back.
+        Its grades, as in ``{"exhaustivity": "2"}``; an empty mapping removes them.
     text : str, optional
-        Of a ``note``.
+        The text of a ``note``.
     state : State, optional
-        What ``replace`` puts in place of everything: imports and adjudications begin with it.
+        The state that ``replace`` sets; imports and adjudications begin with it.
     """
 
     kind: str
@@ -98,7 +98,7 @@ class Action:
     state: State | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """For the log: the fields that are given."""
+        """Return the fields that are set, for the log."""
         given: dict[str, Any] = {
             name: value
             for name in ("kind", "start", "end", "path", "text")
@@ -112,27 +112,27 @@ class Action:
 
     @classmethod
     def from_json(cls, data: object) -> Action:
-        """What `to_json` wrote, or a page sent; refuses what is no action at all.
+        """Return the action that `to_json` wrote or a page sent; refuse anything else.
 
         >>> Action.from_json({"kind": "highlight", "start": 3, "end": 9})
         Action(kind='highlight', start=3, end=9, path=None, grade=None, text=None, state=None)
         """
-        fields = _object(data, "an action")
+        fields = _check_object(data, "an action")
         grade, state = fields.get("grade"), fields.get("state")
         return cls(
-            kind=_given(fields, "kind", str),
-            start=_optional(fields, "start", int),
-            end=_optional(fields, "end", int),
-            path=_optional(fields, "path", str),
-            grade=None if grade is None else _grades(grade),
-            text=_optional(fields, "text", str),
-            state=None if state is None else State.from_json(_object(state, "a state")),
+            kind=_read_field(fields, "kind", str),
+            start=_read_optional(fields, "start", int),
+            end=_read_optional(fields, "end", int),
+            path=_read_optional(fields, "path", str),
+            grade=None if grade is None else _read_grades(grade),
+            text=_read_optional(fields, "text", str),
+            state=None if state is None else State.from_json(_check_object(state, "a state")),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What an assessor has said of a document so far.
+    """The assessment of a document at one time.
 
     Parameters
     ----------
@@ -141,10 +141,10 @@ class State:
     bep : int, optional
         The best entry point.
     grades : mapping
-        XPath to the grades that were given, not those that follow from others.
+        XPath to the grades that the assessor gave; inferred ones are not included.
     note : str
     validated : bool
-        Whether the assessor guarantees that this is all.
+        True if the assessor has declared the assessment complete.
     """
 
     spans: Spans = ()
@@ -154,7 +154,7 @@ class State:
     validated: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """For pages, and for the log."""
+        """Return the state as JSON, for pages and for the log."""
         return {
             "spans": [list(span) for span in self.spans],
             "bep": self.bep,
@@ -165,50 +165,50 @@ class State:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> State:
-        """What `to_json` wrote; refuses what is no state."""
-        spans = _given(data, "spans", list)
+        """Return the state that `to_json` wrote; refuse anything else."""
+        spans = _read_field(data, "spans", list)
         if not all(
             isinstance(span, list) and [type(at) for at in span] == [int] * 2 for span in spans
         ):
-            raise RefusedError("spans are no pairs of offsets")
-        grades = _object(data.get("grades"), "the grades")
+            raise RefusedError("spans are not pairs of offsets")
+        grades = _check_object(data.get("grades"), "the grades")
         return cls(
             spans=tuple((start, end) for start, end in spans),
-            bep=_optional(data, "bep", int),
-            grades=MappingProxyType({path: _grades(own) for path, own in grades.items()}),
-            note=_given(data, "note", str),
-            validated=_given(data, "validated", bool),
+            bep=_read_optional(data, "bep", int),
+            grades=MappingProxyType({path: _read_grades(own) for path, own in grades.items()}),
+            note=_read_field(data, "note", str),
+            validated=_read_field(data, "validated", bool),
         )
 
 
 _T = TypeVar("_T")
 
 
-def _object(data: object, what: str) -> Mapping[str, Any]:
+def _check_object(data: object, what: str) -> Mapping[str, Any]:
     if not isinstance(data, Mapping) or not all(isinstance(name, str) for name in data):
-        raise RefusedError(f"{what} is expected as an object")
+        raise RefusedError(f"{what} is not an object")
     return data
 
 
-def _given(data: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
-    """A field of exactly this type: JSON's true is no number."""
+def _read_field(data: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
+    """Return a field of exactly this type: JSON's true does not count as a number."""
     value = data.get(name)
     if type(value) is not kind:
         raise RefusedError(f"{name} is {value!r:.100}; expected {_NAMES[kind]}")
     return value
 
 
-def _optional(data: Mapping[str, Any], name: str, kind: type[_T]) -> _T | None:
-    return None if data.get(name) is None else _given(data, name, kind)
+def _read_optional(data: Mapping[str, Any], name: str, kind: type[_T]) -> _T | None:
+    return None if data.get(name) is None else _read_field(data, name, kind)
 
 
-def _grades(data: object) -> dict[str, str]:
-    grades = _object(data, "a grade")
-    return {name: _given(grades, name, str) for name in grades}
+def _read_grades(data: object) -> dict[str, str]:
+    grades = _check_object(data, "a grade")
+    return {name: _read_field(grades, name, str) for name in grades}
 
 
 def add_span(spans: Spans, start: int, end: int) -> Spans:
-    """Disjoint spans with one more; what overlaps or touches it becomes one.
+    """Add a span to disjoint ones; merge it with those that it overlaps or touches.
 
     >>> add_span(((0, 4), (10, 12), (20, 30)), 4, 11)
     ((0, 12), (20, 30))
@@ -221,7 +221,7 @@ def add_span(spans: Spans, start: int, end: int) -> Spans:
 
 
 def remove_span(spans: Spans, start: int, end: int) -> Spans:
-    """Disjoint spans without what lies in another.
+    """Cut a span out of disjoint ones.
 
     >>> remove_span(((0, 10), (20, 30)), 5, 22)
     ((0, 5), (22, 30))
@@ -235,8 +235,8 @@ def remove_span(spans: Spans, start: int, end: int) -> Spans:
     return (*spans[:first], *rest, *spans[after:])
 
 
-def _changed(state: State, action: Action) -> State:
-    """The state after one action, not counting undo and redo."""
+def _apply(state: State, action: Action) -> State:
+    """Return the state after one action other than undo and redo."""
     match action:
         case Action("highlight", start=int(start), end=int(end)):
             return replace(state, spans=add_span(state.spans, start, end))
@@ -257,23 +257,21 @@ def _changed(state: State, action: Action) -> State:
             return replace(state, validated=False)
         case Action("replace", state=State() as new):
             return new
-    raise RefusedError(f"{action.kind!r} is no complete action")
+    raise RefusedError(f"{action.kind!r} is not a complete action")
 
 
 def after(state: State, action: Action) -> State:
-    """The state after one action; a change takes back the guarantee that nothing is missing."""
-    new = _changed(state, action)
+    """Return the state after one action; a change makes a validated document open again."""
+    new = _apply(state, action)
     if action.kind == "replace" or action.kind in _SILENT or new == state:
         return new
     return replace(new, validated=False)
 
 
 def check(action: Action, length: int) -> None:
-    """Refuse an action that makes no sense on a text of this length, whatever came before."""
+    """Refuse an action that is invalid on a text of this length, in any state."""
     if action.kind not in KINDS:
-        raise RefusedError(
-            f"there is no action {action.kind!r}; expected one of {', '.join(KINDS)}"
-        )
+        raise RefusedError(f"unknown action {action.kind!r}; expected one of {', '.join(KINDS)}")
     given = action.to_json().keys() - {"kind"} - _FIELDS.get(action.kind, frozenset())
     if given:
         raise RefusedError(f"{action.kind!r} has no {' and no '.join(sorted(given))}")
@@ -297,7 +295,7 @@ def check(action: Action, length: int) -> None:
 
 def _check_note(note: str) -> None:
     if len(note) > _MOST_NOTE:
-        raise RefusedError(f"a note may have {_MOST_NOTE} characters; this has {len(note)}")
+        raise RefusedError(f"a note of {len(note)} characters; expected at most {_MOST_NOTE}")
 
 
 def _check_state(state: State, length: int) -> None:
@@ -306,8 +304,8 @@ def _check_state(state: State, length: int) -> None:
     for start, end in state.spans:
         if not reached < start < end <= length:
             raise RefusedError(
-                f"{start} to {end} is no span of a text of {length} characters that is apart from "
-                "the spans before it"
+                f"{start} to {end} is not a span after the previous one in a text of {length} "
+                "characters"
             )
         reached = end
     if state.bep is not None and not 0 <= state.bep < length:
@@ -316,9 +314,9 @@ def _check_state(state: State, length: int) -> None:
 
 
 class History:
-    """The actions on one document in order, with what was undone.
+    """The actions on one document in order, with undo and redo.
 
-    A note is not among what is undone: who takes back a highlight does not mean the note.
+    Undo leaves notes alone: an assessor who takes back a highlight keeps the note.
 
     >>> history = History([Action("highlight", 0, 9), Action("bep", 3), Action("undo")])
     >>> history.state.spans, history.state.bep
@@ -337,7 +335,7 @@ class History:
 
     @property
     def state(self) -> State:
-        """What the actions so far lead to."""
+        """The state after all actions so far."""
         return self._states[-1]
 
     @property
@@ -349,14 +347,14 @@ class History:
         return bool(self._undone)
 
     def copy(self) -> History:
-        """Another history of the same actions, which goes its own way from here."""
+        """Return an independent copy."""
         other = History()
         other._states, other._undone = list(self._states), list(self._undone)
         other.version = self.version
         return other
 
     def next(self, action: Action) -> State:
-        """The state that an action would lead to."""
+        """Return the state that an action would lead to."""
         if action.kind == "undo":
             if not self.can_undo:
                 raise RefusedError("nothing to undo")
@@ -368,7 +366,7 @@ class History:
         return after(self.state, action)
 
     def add(self, action: Action) -> None:
-        """Append an action; every one makes a new version."""
+        """Append an action, which makes a new version."""
         state = self.next(action)
         if action.kind == "undo":
             self._undone.append(self._states.pop())

@@ -1,4 +1,4 @@
-"""Where assessors differ and where they agree: the way from several assessments to a final one."""
+"""Adjudication: where assessors differ, and a final assessment where they agree."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Case:
     ----------
     topic, doc : str
     states : mapping
-        Assessor to what they validated.
+        Assessor to the validated state.
     complete : bool
-        Whether everybody has validated it whom the topic is assigned to.
+        True if all assessors of the topic have validated it.
     final : State or None
-        What was decided, so far.
+        The adjudicated state so far.
     """
 
     topic: str
@@ -39,18 +39,18 @@ class Case:
 
     @property
     def differ(self) -> tuple[str, ...]:
-        """In what the assessors differ."""
+        """Aspects in which the assessors differ."""
         return differences(list(self.states.values()))
 
     @property
     def f1(self) -> float:
-        """Of the two assessors who agree least on the text."""
+        """Smallest F1 of the highlighted text over all pairs of assessors."""
         pairs = combinations(self.states.values(), 2)
         return min((f1(one.spans, other.spans) for one, other in pairs), default=1.0)
 
 
 def f1(one: Spans, other: Spans) -> float:
-    """The F1 of two sets of spans, in characters; 1 if both are empty.
+    """Return the F1 of two sets of spans, in characters; 1 if both are empty.
 
     >>> f1(((0, 40),), ((20, 50),))
     0.5714285714285714
@@ -64,7 +64,7 @@ def f1(one: Spans, other: Spans) -> float:
 
 
 def differences(states: Sequence[State]) -> tuple[str, ...]:
-    """What is not the same in all of them; notes may differ.
+    """Name the aspects in which states differ; notes are ignored.
 
     >>> differences([State(spans=((0, 9),), bep=0), State(spans=((0, 9),), bep=5)])
     ('entry point',)
@@ -86,7 +86,7 @@ def differences(states: Sequence[State]) -> tuple[str, ...]:
 
 
 def cases(campaign: Campaign) -> list[Case]:
-    """All documents that somebody has validated, in the order of topics and pools."""
+    """Return all documents with a validated assessment, in the order of topics and pools."""
     validated: dict[tuple[str, str], dict[str, State]] = {}
     final: dict[tuple[str, str], State] = {}
     for assessor, topic, doc, _, state in campaign.assessments():
@@ -102,9 +102,9 @@ def cases(campaign: Campaign) -> list[Case]:
 
 
 def adopt_agreed(campaign: Campaign, actor: str) -> int:
-    """Make final, by an organiser, what all assessors of a topic have validated alike; how many.
+    """Make assessments final on which all assessors of a topic agree; return their number.
 
-    A document on which a decision was begun is left alone.
+    Documents whose adjudication has begun are left alone. The log names `actor`.
     """
     count = 0
     for case in cases(campaign):
@@ -113,7 +113,7 @@ def adopt_agreed(campaign: Campaign, actor: str) -> int:
         state = replace(next(iter(case.states.values())), note="")
         document = campaign.document(case.doc)
         name = "\0".join([FINAL, case.topic, case.doc, repr(state)])
-        # A colon: no page can name an action so, to be in the way or to learn of it.
+        # Names from pages have no colon, so no page can send or guess this one.
         uuid = "adopted:" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         try:
             campaign.act(
@@ -128,6 +128,6 @@ def adopt_agreed(campaign: Campaign, actor: str) -> int:
                 actor=actor,
             )
         except (ConflictError, RefusedError):
-            continue  # somebody has begun to decide it meanwhile, or has to
+            continue  # adjudication has begun meanwhile, or is needed
         count += 1
     return count

@@ -1,6 +1,6 @@
-"""The server for programs: JSON in and out, every request checked against who may do it.
+"""The JSON API of the server; every request is checked for permission.
 
-In whose name something is done comes from the session, never from the request.
+The assessor is taken from the session, never from the request.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from foveal.assess.store import FINAL, ROLES, CollectionDocument, ConflictError
 __all__ = ["COLOURS", "ENDPOINTS", "MOST_FOUND", "STYLES", "Endpoint"]
 
 COLOURS = ("blue", "orange", "green", "pink", "purple", "red")
-"""Of cue words."""
+"""Colours of cue words."""
 STYLES = ("background", "underline", "text")
-"""How cue words are coloured."""
+"""Styles of cue words."""
 MOST_FOUND = 20
-"""Documents in one answer to a search."""
+"""Largest number of documents in one answer to a search."""
 
 _MOST_BROWSED = 50
 _MOST_PAYLOAD = 20_000
-"""Characters of what a page reports or sets."""
+"""Largest number of characters of an event or a setting."""
 _MOST_CUES = 100
 _LONGEST_STAY = 3600.0
-"""Seconds that a page may report at once; it reports far more often."""
+"""Largest number of seconds in one report of time; pages report far more often."""
 
 
 class Endpoint(NamedTuple):
-    """A path of the API and what answers there."""
+    """A path of the API and the function that answers."""
 
     path: str
     method: str
@@ -47,15 +47,15 @@ class Endpoint(NamedTuple):
 
 
 def _document(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> Response:
-    """All that the article page shows."""
+    """Answer with the content of the article page."""
     from foveal.assess.rendering import structure
 
-    if "campaign" in request.query_params:  # a page that was opened before
+    if "campaign" in request.query_params:  # from a page that is already open
         _check_campaign(site, request.query_params["campaign"])
     access, doc = site.access(visit, request), request.path_params["doc"]
     campaign = site.campaign
-    document = _known(site, doc)
-    # A page that has the text asks only whether anything has changed.
+    document = _find_document(site, doc)
+    # A page that has the text already asks only for changes.
     text = request.query_params.get("text") != "0"
     history = campaign.history(access.assessor, access.topic, doc)
     documents = site.documents(access)
@@ -74,16 +74,16 @@ def _document(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> 
             if campaign.in_pool(access.topic, doc)
             else [],
             "in_pool": campaign.in_pool(access.topic, doc),
-            "asked": _asked(site, access, doc),
+            "asked": _list_elements_to_grade(site, access, doc),
             "may_act": access.may_act,
             "procedure": campaign.procedure,
-            **_said(site, access, doc, history.state),
+            **_derive_from_state(site, access, doc, history.state),
             "cues": settings.pop("cues", []),
             "settings": settings,
             "previous": names[place - 1] if place else None,
             "next": names[place + 1] if place is not None and place + 1 < len(names) else None,
             "seconds": campaign.seconds(access.assessor, access.topic, doc),
-            "others": _others(site, access, doc),
+            "others": _list_other_assessments(site, access, doc),
             "topic": {
                 field: getattr(topic, field)
                 for field in ("id", "title", "description", "narrative", "castitle", "keywords")
@@ -100,22 +100,22 @@ def _document(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> 
 def _check_campaign(site: Site, identity: Any) -> None:
     """Refuse a page that was opened when another campaign was served at this address.
 
-    Not with 409 or 422: pages of all versions keep their unsaved work on any other status.
+    The status is neither 409 nor 422: pages of all versions keep unsaved work on any other status.
     """
     if identity != site.campaign.identity:
         raise Refusal(412, "campaign", "Another campaign is served at this address now.")
 
 
-def _known(site: Site, doc: str) -> Any:
-    """A document of the collection, the only place where any is looked for."""
+def _find_document(site: Site, doc: str) -> Any:
+    """Return a document of the collection, or refuse the request."""
     try:
         return site.campaign.document(doc)
     except KeyError:
         raise Refusal(404, "document", "There is no such document.") from None
 
 
-def _said(site: Site, access: Access, doc: str, state: Any) -> dict[str, Any]:
-    """What follows from a state."""
+def _derive_from_state(site: Site, access: Access, doc: str, state: Any) -> dict[str, Any]:
+    """Return the missing parts and the inferred grades of a state."""
     if not site.campaign.in_pool(access.topic, doc):
         return {"missing": [], "grades": {}}
     lacking = site.campaign.missing(access.topic, doc, state)
@@ -125,10 +125,10 @@ def _said(site: Site, access: Access, doc: str, state: Any) -> dict[str, Any]:
     }
 
 
-def _asked(site: Site, access: Access, doc: str) -> list[str]:
-    """The elements that 2003 has graded: what was pooled, and of passages the element around.
+def _list_elements_to_grade(site: Site, access: Access, doc: str) -> list[str]:
+    """Return the elements to grade in 2003: pooled elements, and those enclosing pooled passages.
 
-    Of a document that somebody added nothing was; it can be graded as a whole.
+    A document that somebody added has no pooled elements; it can be graded as a whole.
     """
     campaign = site.campaign
     if campaign.procedure != "2003":
@@ -137,8 +137,8 @@ def _asked(site: Site, access: Access, doc: str) -> list[str]:
     return list(pooled or campaign.elements(doc).path[:1])
 
 
-def _others(site: Site, access: Access, doc: str) -> list[dict[str, Any]]:
-    """What others say of the document, for those who may see it."""
+def _list_other_assessments(site: Site, access: Access, doc: str) -> list[dict[str, Any]]:
+    """Return the assessments of others, if the user may see them."""
     if site.campaign.blind and not access.adjudicates:
         return []
     rows = site.campaign.reading().execute(
@@ -152,15 +152,15 @@ def _others(site: Site, access: Access, doc: str) -> list[dict[str, Any]]:
 
 
 def _act(site: Site, visit: Visit, request: Request, body: dict[str, Any]) -> Response:
-    """Save an action; what is answered is on the disk."""
+    """Save an action; it is on the disk before the answer is sent."""
     _check_campaign(site, body.get("campaign"))  # first: topics of other campaigns are unknown
     access, doc = site.acting(visit, request), request.path_params["doc"]
     message = action_message(body)
     if not site.campaign.in_pool(access.topic, doc):
-        _known(site, doc)
-        raise Refusal(422, "pool", "This document is not among those to judge; add it first.")
+        _find_document(site, doc)
+        raise Refusal(422, "pool", "This document is not in the pool; add it first.")
     if message.action.kind == "replace" and site.campaign.blind and not access.adjudicates:
-        raise Refusal(422, "role", "Only who adjudicates begins with another's assessment.")
+        raise Refusal(422, "role", "Only adjudicators may start from another's assessment.")
     try:
         saved = site.campaign.act(
             access.assessor,
@@ -182,7 +182,7 @@ def _act(site: Site, visit: Visit, request: Request, body: dict[str, Any]) -> Re
             "state": conflict.state.to_json(),
             "can_undo": conflict.can_undo,
             "can_redo": conflict.can_redo,
-            **_said(site, access, doc, conflict.state),
+            **_derive_from_state(site, access, doc, conflict.state),
         }
         return answer(content, 409)
     return answer(
@@ -192,17 +192,17 @@ def _act(site: Site, visit: Visit, request: Request, body: dict[str, Any]) -> Re
             "can_undo": saved.can_undo,
             "can_redo": saved.can_redo,
             "repeated": saved.repeated,
-            **_said(site, access, doc, saved.state),
+            **_derive_from_state(site, access, doc, saved.state),
             "left": site.left(access)[0],
         }
     )
 
 
 def _add(site: Site, visit: Visit, request: Request, body: dict[str, Any]) -> Response:
-    """Have a document judged that no run returned."""
+    """Add a document that no run returned to the pool."""
     access = site.acting(visit, request)
     doc = name("doc", fields(body, needed={"doc"})["doc"])
-    _known(site, doc)
+    _find_document(site, doc)
     added = site.campaign.add_document(access.topic, doc, visit.user.name)
     return answer({"doc": doc, "added": added, "left": site.left(access)[0]})
 
@@ -247,31 +247,26 @@ def _history(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> R
 
 
 def _event(site: Site, visit: Visit, request: Request, body: dict[str, Any]) -> Response:
-    """Note what a page reports: that it was opened, time spent, settings."""
+    """Log an event that a page reports: it was opened, time spent, settings."""
     access = site.access(visit, request)
     found = fields(body, needed={"kind"}, optional={"doc", "payload"})
     kind, doc, payload = found["kind"], found.get("doc"), found.get("payload") or {}
     if kind not in EVENTS:
-        raise Refusal(422, "message", f"There is no event {kind!r:.40}.")
+        raise Refusal(422, "message", f"Unknown event {kind!r:.40}.")
     if doc is not None and not site.campaign.in_pool(access.topic, name("doc", doc)):
-        _known(site, doc)
+        _find_document(site, doc)
     if not isinstance(payload, dict) or len(json.dumps(payload)) > _MOST_PAYLOAD:
-        raise Refusal(422, "message", "What an event tells is an object, and a small one.")
-    if kind == "time" and not _is_time(payload.get("seconds")):
-        raise Refusal(422, "message", f"Expected seconds from 0 to {_LONGEST_STAY:.0f}.")
+        reason = f"The payload must be an object of at most {_MOST_PAYLOAD} characters."
+        raise Refusal(422, "message", reason)
+    if kind == "time":
+        seconds: Any = payload.get("seconds")
+        if type(seconds) not in (int, float) or not 0 <= seconds <= _LONGEST_STAY:
+            raise Refusal(422, "message", f"Expected seconds from 0 to {_LONGEST_STAY:.0f}.")
     if access.adjudicates:
         payload = {**payload, "by": visit.user.name}
-    if access.may_act:  # what organisers only look at is nobody's work
+    if access.may_act:  # an organiser who only looks does no work
         site.campaign.log(access.assessor, access.topic, doc, kind, payload)
     return answer({"noted": access.may_act})
-
-
-def _is_time(value: Any) -> bool:
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and 0 <= value <= _LONGEST_STAY
-    )
 
 
 def _settings(site: Site, visit: Visit, request: Request, body: dict[str, Any]) -> Response:
@@ -279,9 +274,9 @@ def _settings(site: Site, visit: Visit, request: Request, body: dict[str, Any]) 
     found = fields(body, needed={"key", "value"})
     key, value = text("key", found["key"], 64), found["value"]
     if len(json.dumps(value)) > _MOST_PAYLOAD:
-        raise Refusal(422, "message", f"A setting may have {_MOST_PAYLOAD} characters.")
+        raise Refusal(422, "message", f"A setting may have at most {_MOST_PAYLOAD} characters.")
     if key == "cues":
-        value = _cues(value)
+        value = _check_cues(value)
     elif not key or (
         key not in (known := site.campaign.settings(access.assessor, access.topic))
         and len(known) >= 50
@@ -291,8 +286,8 @@ def _settings(site: Site, visit: Visit, request: Request, body: dict[str, Any]) 
     return answer({"key": key, "value": value})
 
 
-def _cues(value: Any) -> list[dict[str, Any]]:
-    """Cue words, each as the pages understand them."""
+def _check_cues(value: Any) -> list[dict[str, Any]]:
+    """Check cue words and fill in their defaults."""
     if not isinstance(value, list) or len(value) > _MOST_CUES:
         raise Refusal(422, "message", f"Expected at most {_MOST_CUES} cue words.")
     made = []
@@ -322,8 +317,11 @@ def _cues(value: Any) -> list[dict[str, Any]]:
 
 def _search(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> Response:
     query = text("q", request.query_params.get("q", ""), 400)
-    found = site.campaign.search(query, MOST_FOUND, _offset(request))
-    return answer({"query": query, "documents": _listed(site, visit, request, found)})
+    offset = request.query_params.get("offset", "0")
+    if not (offset.isascii() and offset.isdigit() and len(offset) < 7):
+        raise Refusal(422, "message", "The offset is not a number.")
+    found = site.campaign.search(query, MOST_FOUND, int(offset))
+    return answer({"query": query, "documents": _list_documents(site, visit, request, found)})
 
 
 def _browse(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> Response:
@@ -332,23 +330,16 @@ def _browse(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> Re
     found = site.campaign.browse(prefix, after, _MOST_BROWSED)
     return answer(
         {
-            "documents": _listed(site, visit, request, found),
+            "documents": _list_documents(site, visit, request, found),
             "after": found[-1].doc if len(found) == _MOST_BROWSED else None,
         }
     )
 
 
-def _offset(request: Request) -> int:
-    given = request.query_params.get("offset", "0")
-    if not (given.isascii() and given.isdigit() and len(given) < 7):
-        raise Refusal(422, "message", "The offset is no number.")
-    return int(given)
-
-
-def _listed(
+def _list_documents(
     site: Site, visit: Visit, request: Request, found: list[CollectionDocument]
 ) -> list[dict[str, Any]]:
-    """Documents with whether they are to be judged for a topic, if one is given."""
+    """Return documents as JSON; if the request names a topic, add whether its pool has them."""
     topic = request.query_params.get("topic")
     if topic is None:
         return [one._asdict() for one in found]
@@ -374,7 +365,7 @@ def _assign(site: Site, visit: Visit, _: Request, body: dict[str, Any]) -> Respo
 
 
 def _user(site: Site, visit: Visit, _: Request, body: dict[str, Any]) -> Response:
-    """Add an account, or change what is said of one; a new password ends its sessions."""
+    """Add or change an account; a new password ends its sessions."""
     site.organiser(visit)
     found = fields(body, needed={"name"}, optional={"role", "password"})
     who, role = name("name", found["name"]), found.get("role")
@@ -388,14 +379,14 @@ def _user(site: Site, visit: Visit, _: Request, body: dict[str, Any]) -> Respons
     else:
         if role is not None and role != known.role:
             if who == visit.user.name:
-                raise Refusal(422, "role", "Nobody changes their own role.")
+                raise Refusal(422, "role", "You cannot change your own role.")
             site.campaign.set_role(who, role)
         if encoded is not None:
             site.campaign.set_password(who, encoded)
-    told = {"name": who, "added": known is None, "password": encoded is not None}
-    site.campaign.log(visit.user.name, None, None, "account", told)
+    change = {"name": who, "added": known is None, "password": encoded is not None}
+    site.campaign.log(visit.user.name, None, None, "account", change)
     return answer(
-        {**told, "signed_out": known is not None and who == visit.user.name and bool(encoded)}
+        {**change, "signed_out": known is not None and who == visit.user.name and bool(encoded)}
     )
 
 
@@ -421,7 +412,7 @@ def _adopt(site: Site, visit: Visit, _: Request, __: dict[str, Any]) -> Response
 
 _TOPIC = "/api/topics/{topic}"
 ENDPOINTS = (
-    # What is done to a document stands before the document, whose name may hold slashes.
+    # Actions come before documents, since the name of a document may hold slashes.
     Endpoint(f"{_TOPIC}/documents/{{doc:path}}/actions", "POST", _act),
     Endpoint(f"{_TOPIC}/documents/{{doc:path}}", "GET", _document),
     Endpoint(f"{_TOPIC}/documents", "POST", _add),

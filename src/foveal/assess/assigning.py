@@ -1,4 +1,4 @@
-"""Who assesses what: topics shared out evenly, each to as many assessors as are asked for."""
+"""Even assignment of topics to assessors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def shared_out(
     each: int,
     present: Mapping[str, Sequence[str]],
 ) -> list[tuple[str, str]]:
-    """Assignments that are missing for each topic to have `each` assessors.
+    """Return the assignments needed for each topic to have `each` assessors.
 
-    The largest topics are given out first, to whoever has least to do; what is assigned already
-    stays, and counts.
+    The largest topics are assigned first, to the assessors with the fewest documents. Present
+    assignments stay, and count.
 
     >>> shared_out({"1": 50, "2": 30, "3": 30}, ["ann", "bob"], 1, {})
     [('1', 'ann'), ('2', 'bob'), ('3', 'bob')]
@@ -28,7 +28,7 @@ def shared_out(
     assessors : sequence of str
     each : int
     present : mapping
-        Topic to those whom it is assigned to.
+        Topic to its present assessors.
     """
     load = dict.fromkeys(assessors, 0)
     for topic, those in present.items():

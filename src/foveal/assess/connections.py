@@ -1,7 +1,7 @@
-"""Connections on which a request does not come to its end are closed.
+"""A time limit on the arrival of requests.
 
-The server of HTTP waits for ever for the rest of a request; a thousand connections that say
-nothing would take all that a process may open, and keep everybody out.
+Without it the HTTP server waits forever for the rest of a request: a thousand silent connections
+would use up the file handles of the process and lock everybody out.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 __all__ = ["PATIENCE", "impatient"]
 
 PATIENCE = 30.0
-"""Seconds in which a request, of a million bytes at most, has to arrive."""
+"""Seconds in which a whole request must arrive."""
 
 _UNFINISHED = (h11.IDLE, h11.SEND_BODY)
 
 
 def impatient(seconds: float = PATIENCE) -> type[H11Protocol]:
-    """The protocol of uvicorn, with an end to waiting for a request that was begun."""
+    """Return uvicorn's protocol class with a time limit on the arrival of each request."""
 
     class Impatient(H11Protocol):
         clock: asyncio.TimerHandle | None = None
@@ -39,7 +39,7 @@ def impatient(seconds: float = PATIENCE) -> type[H11Protocol]:
             super().connection_lost(exc)
 
         def watch(self) -> None:
-            # Not begun anew by each byte: a request that trickles in is as bad as none.
+            # Each byte does not restart the clock: a request must not trickle in.
             if self.conn.their_state not in _UNFINISHED:
                 self.rest()
             elif self.clock is None:

@@ -1,6 +1,6 @@
-"""Making a campaign: topics, pool and index checked against each other, documents stored.
+"""Creation of a campaign: check topics, pool and index against each other, and store documents.
 
-The file is made beside its place and moved there when it is whole.
+A temporary file is written first and renamed when it is complete.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from foveal.model import Topics
 __all__ = ["STORES", "create", "placed", "relative"]
 
 STORES = ("all", "pooled")
-"""Which documents are stored in a campaign; others are read when they are asked for."""
+"""Documents to store in a campaign: all, or those of the pool; others are read when needed."""
 
 _MOST_STORED = 200_000_000
-"""Characters of a collection that is stored as a whole, unless the organiser says otherwise."""
+"""Largest number of characters of a collection that is stored whole by default."""
 
 Support = list[dict[str, Any]]
 
@@ -61,81 +61,70 @@ def create(
     pool_path: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> None:
-    """Make a campaign, whole or not at all.
+    """Create the file of a campaign, completely or not at all.
 
     Parameters
     ----------
     path : Path
-        The file to make; it must not exist.
+        The file to create; it must not exist.
     collection : Collection
         An index that keeps white space.
     source : path
-        What the index was made from.
+        The documents that the index was built from.
     topics : Topics
-        Those that have a pool are taken.
+        Topics without a pool are left out.
     pool : Pool
-        Of documents, spans or elements; an assessor gets whole documents in any case.
+        Documents, spans or elements; assessors see whole documents in any case.
     assessors : sequence of str
-        Each gets all topics.
+        Names of assessors; each is assigned all topics.
     procedure : str
         One of `PROCEDURES`.
     blind : bool
-        Whether assessors do not see each other's work.
+        Hide assessors' work from each other.
     name_tag : str, optional
-        The tag that documents have their name from, as the index was told.
+        The tag that holds the name of a document, as given to the index.
     store : {"all", "pooled"}, optional
-        By default all documents, unless they are very many.
+        Documents to store; by default all, unless the collection is very large.
     pool_path : str, optional
         The file of the pool, for messages with line numbers.
     progress : callable, optional
-        Called with the share of the work that is done.
+        Called with the completed share of the work.
     """
     _check_options(collection, procedure, store, assessors)
-    entries = _checked_entries(collection, topics, pool, pool_path)
+    entries = _check_entries(collection, topics, pool, pool_path)
     wanted = set(entries["doc"].to_list())
     characters = int(collection.documents["length"].sum())
     if store == "all" or (store is None and characters <= _MOST_STORED):
         wanted = set(collection)
     with placed(path) as temporary, closing(connect(temporary)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")  # nobody has it before it is whole
+        connection.execute("PRAGMA synchronous = OFF")  # nobody uses it before it is complete
         connection.execute("PRAGMA journal_mode = MEMORY").fetchone()
         prepare(connection)
         connection.execute("BEGIN")
-        decided = {"name_tag": name_tag, "procedure": procedure, "blind": str(int(blind))}
-        _insert_meta(connection, path, collection, source, pool, decided)
+        meta = {
+            "foveal": __version__,
+            "identity": new_identity(),
+            "index": relative(collection.path, path),
+            "index_identity": collection.source.sha256,
+            "source": relative(source, path),
+            "pool": json.dumps({"unit": pool.unit, **pool.header}),
+            "created": _time(),
+            "name_tag": name_tag,
+            "procedure": procedure,
+            "blind": str(int(blind)),
+        }
+        connection.executemany(
+            "INSERT INTO meta VALUES (?, ?)",
+            [(key, value) for key, value in meta.items() if value is not None],
+        )
         texts = SourceTexts(source, name_tag)
         digests = {doc: own for doc, own in collection.digests().items() if doc in wanted}
         for doc, text in texts.documents(digests, progress=progress):
             title = title_of(elements_of(collection, doc), text, doc)
             insert_document(connection, doc, title, text, digests[doc])
-        _insert_work(connection, topics, _pooled(collection, entries), assessors)
+        _insert_work(connection, topics, _group_by_document(collection, entries), assessors)
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = WAL").fetchone()
-
-
-def _insert_meta(
-    connection: sqlite3.Connection,
-    path: Path,
-    collection: Collection,
-    source: str | Path,
-    pool: Pool,
-    decided: Mapping[str, str | None],
-) -> None:
-    """What the campaign was made of, and what was decided about it."""
-    meta = {
-        "foveal": __version__,
-        "identity": new_identity(),
-        "index": relative(collection.path, path),
-        "index_identity": collection.source.sha256,
-        "source": relative(source, path),
-        "pool": json.dumps({"unit": pool.unit, **pool.header}),
-        "created": _time(),
-        **decided,
-    }
-    connection.executemany(
-        "INSERT INTO meta VALUES (?, ?)",
-        [(key, value) for key, value in meta.items() if value is not None],
-    )
 
 
 def _insert_work(
@@ -144,10 +133,10 @@ def _insert_work(
     pooled: Iterator[tuple[str, str, int, Support]],
     assessors: Sequence[str],
 ) -> None:
-    """The topics that have a pool, what is to be assessed, and by whom."""
+    """Insert the topics that have a pool, their pools, the assessors and the assignments."""
     pool = list(pooled)
-    those = {topic for topic, *_ in pool}
-    own = [topic for topic in topics if topic.id in those]
+    with_pool = {topic for topic, *_ in pool}
+    own = [topic for topic in topics if topic.id in with_pool]
     connection.executemany(
         "INSERT INTO topics VALUES (?, ?, ?)",
         [(topic.id, i, json.dumps(asdict(topic))) for i, topic in enumerate(own)],
@@ -194,36 +183,38 @@ def _check_options(
 # -- the pool -------------------------------------------------------------------------------------
 
 
-def _checked_entries(
+def _check_entries(
     collection: Collection, topics: Topics, pool: Pool, pool_path: str | None
 ) -> pl.DataFrame:
-    """What runs returned, a row for each result: its place on the text resolved."""
-    rows = _results(pool)
-    found, wrong = _places(collection, rows)
+    """Return a row with the span of each pooled result; raise InputError if entries are wrong."""
+    rows = _list_results(pool)
+    found, wrong = _resolve_places(collection, rows)
     unknown = {
         number: f"topic {topic!r} is not among the topics"
         for number, topic in enumerate(pool.entries["topic"].to_list())
         if topic not in topics
     }
     if wrong or unknown:
-        raise InputError(_problems(pool, unknown, wrong, pool_path))
+        raise InputError(_list_problems(pool, unknown, wrong, pool_path))
     return found
 
 
-def _results(pool: Pool) -> pl.DataFrame:
-    """Every result that a run contributed to the pool: entry, topic, doc, run, rank and place."""
+def _list_results(pool: Pool) -> pl.DataFrame:
+    """Return every pooled result: entry, topic, doc, run, rank and place."""
     entries = pool.entries.with_row_index("entry").with_columns(pl.col("entry").cast(pl.Int64))
     key = ("entry", "topic", "doc", "priority")
     place = ("start", "end", "xpath")
     listed = "support" if pool.unit == "document" else "runs"
-    # An empty list must leave a row behind, whatever explode does with it.
+    # A null instead of an empty list, so that the entry keeps a row.
     some = pl.when(pl.col(listed).list.len() > 0).then(pl.col(listed)).alias(listed)
     own = entries.select(*key, *(() if listed == "support" else place), some)
     return own.explode(listed).unnest(listed).select(*key, "run", "rank", *place)
 
 
-def _places(collection: Collection, rows: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, str]]:
-    """The results with their spans and element paths; and what is wrong with entries."""
+def _resolve_places(
+    collection: Collection, rows: pl.DataFrame
+) -> tuple[pl.DataFrame, dict[int, str]]:
+    """Return the results with their spans, and the problem of each wrong entry."""
     docs = rows["doc"]
     length = collection.lengths(docs)
     entry = rows["entry"].to_numpy()
@@ -251,18 +242,18 @@ def _places(collection: Collection, rows: pl.DataFrame) -> tuple[pl.DataFrame, d
     return found, wrong
 
 
-def _problems(
+def _list_problems(
     pool: Pool, unknown: Mapping[int, str], wrong: Mapping[int, str], pool_path: str | None
 ) -> Iterator[Problem]:
-    lines = {} if pool_path is None else _lines(pool_path)
+    lines = {} if pool_path is None else _find_lines(pool_path)
     keys = pool.entries.select("topic", "priority").rows()
-    for said in (unknown, wrong):
-        for entry, message in sorted(said.items()):
+    for messages in (unknown, wrong):
+        for entry, message in sorted(messages.items()):
             yield Problem("pool.entry", pool_path or "pool", lines.get(keys[entry]), message)
 
 
-def _lines(pool_path: str) -> dict[tuple[str, int], int]:
-    """Where each entry of a pool stands in its file."""
+def _find_lines(pool_path: str) -> dict[tuple[str, int], int]:
+    """Return the line of each entry of a pool file."""
     lines: dict[tuple[str, int], int] = {}
     for number, line in enumerate(Source.open(pool_path).data.split(b"\n"), 1):
         if line.strip().startswith(b"{"):
@@ -272,11 +263,11 @@ def _lines(pool_path: str) -> dict[tuple[str, int], int]:
     return lines
 
 
-def _pooled(
+def _group_by_document(
     collection: Collection, entries: pl.DataFrame
 ) -> Iterator[tuple[str, str, int, Support]]:
-    """Topic, document, priority and support of each document to assess, in order of priority."""
-    roots = _roots(collection, entries.filter("whole")["doc"])
+    """Yield topic, document, priority and support of each document, in order of priority."""
+    roots = _find_roots(collection, entries.filter("whole")["doc"])
     support: dict[tuple[str, str], dict[tuple[int, int, str | None], list[dict[str, Any]]]] = {}
     for topic, doc, run, rank, start, end, xpath, whole in entries.select(
         "topic", "doc", "run", "rank", "start", "end", "xpath", "whole"
@@ -301,8 +292,8 @@ def _pooled(
         )
 
 
-def _roots(collection: Collection, docs: pl.Series) -> dict[str, str]:
-    """Document to the path of its root."""
+def _find_roots(collection: Collection, docs: pl.Series) -> dict[str, str]:
+    """Return the path of the root of each document."""
     names = docs.unique(maintain_order=True)
     trees = collection.trees(names)
     own = collection.xpaths(trees.path[trees.bounds[:-1]])
@@ -313,7 +304,7 @@ def _roots(collection: Collection, docs: pl.Series) -> dict[str, str]:
 
 
 def relative(place: str | Path, campaign: str | Path) -> str:
-    """Where something is, seen from a campaign: both may be moved together."""
+    """Return a path relative to a campaign, so that both can be moved together."""
     target, folder = Path(place).resolve(), Path(campaign).resolve().parent
     try:
         return Path(os.path.relpath(target, folder)).as_posix()
@@ -323,9 +314,9 @@ def relative(place: str | Path, campaign: str | Path) -> str:
 
 @contextmanager
 def placed(path: Path) -> Iterator[Path]:
-    """A new file beside its place, which is moved there when all went well.
+    """Yield a temporary file in the same folder, and rename it if no error occurs.
 
-    Only its owner can read it: it will hold what passwords were hashed to.
+    Only its owner can read it, since it will hold hashes of passwords.
     """
     _check_place(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
@@ -343,7 +334,7 @@ def placed(path: Path) -> Iterator[Path]:
 
 
 def _sync(folder: Path) -> None:
-    """See to it that the names in a folder are on the disk, where the system can do that."""
+    """Write the names in a folder to the disk, where the system supports it."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -354,12 +345,12 @@ def _sync(folder: Path) -> None:
 
 
 def _move(temporary: Path, path: Path) -> None:
-    """Put a file in its place, unless there is one by now."""
+    """Rename a file; refuse to replace another one."""
     try:
-        os.link(temporary, path)  # unlike a rename, this never takes the place of another file
+        os.link(temporary, path)  # unlike a rename, this never replaces another file
     except FileExistsError:
         _check_place(path)
-    except OSError:  # where files cannot have two names
+    except OSError:  # no hard links on this file system
         _check_place(path)
         temporary.replace(path)
 

@@ -1,7 +1,7 @@
-"""The open file of a campaign: who may write, who reads, what it was made with.
+"""The open file of a campaign: its connections, settings and index.
 
-One connection writes, in turn; every thread has its own to read with. Commands beside a server that
-runs open the same file.
+One connection writes, guarded by a lock; every thread reads through its own. Commands can open the
+file while a server uses it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _V = TypeVar("_V")
 
 
 class Recent(Generic[_K, _V]):
-    """The values that were asked for last."""
+    """A cache of the most recently used values."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -57,19 +57,20 @@ class Recent(Generic[_K, _V]):
 
 
 def now() -> datetime:
-    """The time of day, where nobody gives another clock."""
+    """Return the present time: the default clock."""
     return datetime.now(UTC)
 
 
 def one(connection: sqlite3.Connection, query: str, *given: object) -> sqlite3.Row | None:
-    """The first row of an answer."""
+    """Return the first row of a query's result, or None."""
     row: sqlite3.Row | None = connection.execute(query, given).fetchone()
     return row
 
 
 def dumps(data: Any) -> str:
-    """JSON as it is stored: any text, also half a surrogate pair, as ASCII; no infinite numbers,
-    which the database could not read again.
+    """Return data as JSON for the database: ASCII only, which also holds lone surrogates.
+
+    Infinite numbers raise ValueError, since SQLite cannot read them.
     """
     return json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
@@ -84,7 +85,7 @@ def new_identity() -> str:
 
 
 class _ThreadConnection:
-    """The connection of a thread, which is closed when the thread is no more."""
+    """The connection of a thread, closed when the thread ends."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -94,15 +95,15 @@ class _ThreadConnection:
 
 
 class Database:
-    """The file, the index that it belongs to, and what the organiser decided.
+    """The file, its index, and the organiser's decisions.
 
     Parameters
     ----------
     path : Path
     collection : Collection, optional
-        The index; by default it is where it was, seen from the file.
+        The index; by default it is opened from its path relative to the file.
     clock : callable
-        Tells when things happen.
+        Returns the present time.
     """
 
     def __init__(self, path: Path, collection: Collection | None, clock: Clock) -> None:
@@ -111,7 +112,7 @@ class Database:
         self._lock = threading.RLock()
         self._local = threading.local()
         self._readers: WeakSet[_ThreadConnection] = WeakSet()
-        # Not the lock of who writes: a new thread that reads would wait for a save that waits.
+        # Not the writer's lock: a new reading thread would wait for a save in progress.
         self._entering = threading.Lock()
         check_file(path)
         with damage(path):
@@ -125,7 +126,7 @@ class Database:
                         "INSERT OR IGNORE INTO meta VALUES ('identity', ?)", (new_identity(),)
                     )
                     self.meta = self._read_meta()
-                self.collection = self._same(collection)
+                self.collection = self._open_index(collection)
             except BaseException:
                 self._writer.close()
                 raise
@@ -133,8 +134,8 @@ class Database:
     def _read_meta(self) -> Mapping[str, str]:
         return dict(self._writer.execute("SELECT key, value FROM meta").fetchall())
 
-    def _same(self, collection: Collection | None) -> Collection:
-        """The index that the campaign was made with, and no other."""
+    def _open_index(self, collection: Collection | None) -> Collection:
+        """Return the index that the campaign was created with; refuse any other."""
         if collection is None:
             place = self.path.parent / self.meta["index"]
             if not place.exists():
@@ -150,7 +151,7 @@ class Database:
                 "campaign.index_differs",
                 collection.path,
                 None,
-                f"is not the index that the campaign {self.path} is of",
+                f"is not the index of the campaign {self.path}",
             )
         return collection
 
@@ -159,16 +160,16 @@ class Database:
         with self._lock, self._entering:
             for reader in self._readers:
                 reader.connection.close()
-            # The last connection does this by itself, but another process may have one. On a full
-            # disk it fails, and everything stays in the -wal file.
+            # The last connection checkpoints by itself, but another process may have one open.
+            # On a full disk this fails, and everything stays in the -wal file.
             with suppress(sqlite3.Error):
                 self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             self._writer.close()
 
     def checkpoint_when_idle(self, stopped: threading.Event, pause: float = 1.0) -> None:
-        """Move the newest actions into the file itself whenever nobody writes, until stopped.
+        """Move the newest actions into the main file whenever nobody writes, until stopped.
 
-        SQLite keeps them in the -wal file otherwise, and a plain copy of the campaign's file
+        Otherwise SQLite keeps them in the -wal file, and a plain copy of the campaign's file
         would lack them.
 
         Parameters
@@ -205,7 +206,7 @@ class Database:
         self.close()
 
     def reading(self) -> sqlite3.Connection:
-        """The connection of the calling thread."""
+        """Return the connection of the calling thread."""
         reader: _ThreadConnection | None = getattr(self._local, "reader", None)
         if reader is None:
             reader = self._local.reader = _ThreadConnection(connect(self.path))
@@ -215,7 +216,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction; when this is left without an error, it is on the disk."""
+        """Run a transaction; it is on the disk when the block ends without an error."""
         with self._lock:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -246,7 +247,7 @@ class Database:
 
     @property
     def blind(self) -> bool:
-        """Whether assessors do not see each other's assessments."""
+        """True if assessors do not see each other's assessments."""
         return self.meta["blind"] == "1"
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Documents as assessors get them: the text, and the elements on it in document order."""
+"""Documents as assessors see them: the text and its elements in document order."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class AssessedDocument:
     length : int
         Characters (code points) of the text.
     digest : str
-        The hash by which the index knows the text.
+        The hash of the text in the index.
     sha256 : str
-        The hash by which a page and the server see that they mean the same text.
+        The hash by which pages and the server compare texts.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Elements:
     path : tuple of str
         XPaths with all ordinals.
     parent : int64 array
-        Number of the parent, -1 of the root.
+        Number of the parent; -1 for the root.
     start, end : int64 arrays
     tag : tuple of str
     ordinal : int64 array
@@ -66,19 +66,19 @@ class Elements:
 
     @cached_property
     def number(self) -> dict[str, int]:
-        """Path to the number of its element."""
+        """Number of each element by path."""
         return {path: i for i, path in enumerate(self.path)}
 
     def around(self, start: int, end: int) -> int:
-        """The smallest element that holds a span, of equals the deepest."""
+        """Return the smallest element that encloses a span; the deepest if several are equal."""
         size = np.where((self.start <= start) & (self.end >= end), self.end - self.start, np.inf)
         return len(size) - 1 - int(np.argmin(size[::-1]))
 
 
 def elements_of(collection: Collection, doc: str) -> Elements:
-    """The elements of a document; raises KeyError for a document that the collection lacks.
+    """Return the elements of a document; raise KeyError if the collection lacks the document.
 
-    Empty elements of different tags at one place come in any order: the index keeps none.
+    Empty elements of different tags at one place come in any order, which the index does not keep.
     """
     trees = collection.trees(pl.Series([doc], dtype=pl.String))
     if not len(trees.path):
@@ -100,9 +100,9 @@ def elements_of(collection: Collection, doc: str) -> Elements:
 
 
 def _document_order(parent: Ints, start: Ints, end: Ints) -> Ints:
-    """The elements of a tree in document order: siblings by their place in the text."""
+    """Return the elements of a tree in document order: siblings by their place in the text."""
     children: list[list[int]] = [[] for _ in range(len(parent) + 1)]
-    # Those that come last are taken from the stack last.
+    # Pushed in reverse order, since a stack returns the last first.
     by_place: Sequence[int] = np.lexsort((np.arange(len(parent)), end, start))[::-1].tolist()
     above = parent.tolist()
     for i in by_place:
@@ -117,9 +117,9 @@ def _document_order(parent: Ints, start: Ints, end: Ints) -> Ints:
 
 
 def page_digest(text: str) -> str:
-    """The sha256 of a text as a browser computes it.
+    """Return the SHA-256 of a text as a browser computes it.
 
-    Half a surrogate pair, which JSON can hold, is U+FFFD to a browser that writes UTF-8.
+    A browser writes a lone surrogate, which JSON can hold, as U+FFFD.
 
     >>> page_digest("a") == hashlib.sha256(b"a").hexdigest()
     True

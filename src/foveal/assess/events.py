@@ -1,6 +1,6 @@
-"""What happens besides actions: views, time spent, settings; and how far everybody is.
+"""Events besides actions (views, time spent, settings), and the progress of assessors.
 
-Colours of words may bear on what is found relevant, so settings are noted, too.
+Settings are logged because coloured words may influence judgements.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from foveal.assess.database import Database, dumps, one
 
 __all__ = ["Events", "Progress", "Viewed"]
 
-# Nothing in the log can be mended: an entry that is no JSON must not stop all that counts time.
+# Entries of the log cannot be repaired: one that is not JSON must not break the sum of time.
 _SECONDS = (
     "coalesce(sum(CASE WHEN json_valid(payload) THEN json_extract(payload, '$.seconds') END), 0.0) "
     "AS seconds"
@@ -37,11 +37,11 @@ SELECT topic, assessor,
     (SELECT {_SECONDS} FROM events WHERE kind = 'time' AND events.topic = pairs.topic
         AND events.assessor = pairs.assessor) AS seconds
 FROM pairs JOIN topics USING (topic) ORDER BY position, assessor
-"""  # noqa: S608 - nothing of it is given
+"""  # noqa: S608 - constants only
 
 
 class Viewed(NamedTuple):
-    """A document that an assessor has looked at."""
+    """A document that an assessor has viewed."""
 
     doc: str
     title: str
@@ -52,7 +52,7 @@ class Viewed(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far an assessor is with a topic."""
+    """The progress of an assessor on a topic."""
 
     topic: str
     assessor: str
@@ -64,7 +64,7 @@ class Progress(NamedTuple):
 
 
 class Events(Database):
-    """The table of events, and what follows from it."""
+    """The table of events, and summaries of it."""
 
     def log(
         self,
@@ -74,12 +74,12 @@ class Events(Database):
         kind: str,
         payload: Mapping[str, Any],
     ) -> None:
-        """Note something that is no action: a view, time spent, a setting, a log-in."""
+        """Log an event that is not an action: a view, time spent, a setting, a log-in."""
         with self.writing() as connection:
             self._note(connection, assessor, topic, doc, kind, payload)
 
     def events(self, limit: int = 200, *, before: int | None = None) -> list[dict[str, Any]]:
-        """The last things noted, the newest first: for the organiser."""
+        """Return the last events for the organiser, the newest first."""
         rows = self.reading().execute(
             "SELECT id, at, assessor, topic, doc, kind, payload FROM events "
             "WHERE ? IS NULL OR id < ? ORDER BY id DESC LIMIT ?",
@@ -88,7 +88,7 @@ class Events(Database):
         return [{**dict(row), "payload": json.loads(row["payload"])} for row in rows.fetchall()]
 
     def viewed(self, assessor: str, topic: str) -> list[Viewed]:
-        """The documents that an assessor has looked at, the last one first."""
+        """Return the documents that an assessor has viewed, the most recent first."""
         rows = self.reading().execute(
             f"SELECT doc, title, sum(kind = 'view') AS views, min(at), max(at), {_SECONDS} "  # noqa: S608 - a constant
             "FROM events JOIN documents USING (doc) "
@@ -99,7 +99,7 @@ class Events(Database):
         return [Viewed(*row) for row in rows.fetchall()]
 
     def seconds(self, assessor: str, topic: str, doc: str) -> float:
-        """How long an assessor has worked on a document."""
+        """Return the seconds that an assessor has spent on a document."""
         row = one(
             self.reading(),
             f"SELECT {_SECONDS} FROM events "  # noqa: S608 - as above
@@ -112,23 +112,23 @@ class Events(Database):
         return float(row[0])
 
     def progress(self) -> list[Progress]:
-        """How far everybody is, topic by topic; also with topics that were taken back."""
+        """Return the progress by topic and assessor, including unassigned topics with work."""
         rows = self.reading().execute(_PROGRESS)
         return [Progress(*row) for row in rows.fetchall()]
 
     def settings(self, assessor: str, topic: str = "") -> dict[str, Any]:
-        """What an assessor has set for a topic, or for all of them."""
+        """Return the settings of an assessor for a topic, or for all topics."""
         rows = self.reading().execute(
             "SELECT key, value FROM settings WHERE assessor = ? AND topic = ?", (assessor, topic)
         )
         return {row["key"]: json.loads(row["value"]) for row in rows.fetchall()}
 
     def setting(self, assessor: str, topic: str, key: str, default: Any = None) -> Any:
-        """One thing that an assessor has set."""
+        """Return one setting of an assessor."""
         return self.settings(assessor, topic).get(key, default)
 
     def set_setting(self, assessor: str, topic: str, key: str, value: Any) -> None:
-        """Set something; that it was set is noted, for it may bear on what is found relevant."""
+        """Change a setting, and log the change, since it may influence judgements."""
         with self.writing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)",

@@ -1,4 +1,4 @@
-"""Assessments as judgements to evaluate with, and judgements as assessments to go on from."""
+"""Export of assessments as judgements, and import of judgements as assessments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from foveal.assess.actions import Action, RefusedError, State, add_span, check
-from foveal.assess.documents import AssessedDocument, Elements
+from foveal.assess.documents import AssessedDocument
 from foveal.assess.procedure import GRADES, asked, inferred, missing, refuse, relevant
 from foveal.assess.store import FINAL, Campaign
 from foveal.collection import Collection
@@ -23,12 +23,12 @@ from foveal.evaluation.conversion import derive_elements, name_passages
 from foveal.formats.graded_elements import ELEMENT_COLUMNS
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Judgements, Provenance
-from foveal.spans import Coverage, Ints
+from foveal.spans import Coverage
 
 __all__ = ["import_judgements", "judgements", "prepared"]
 
 _AROUND = 32
-"""Characters before and after a quotation by which it can be found in a changed text."""
+"""Characters kept before and after a quotation, to find it in a changed text."""
 _WITH_PASSAGES = ("inex2005", "inex2006")
 _ROW = {
     **dict.fromkeys(("topic", "doc", "assessor"), pl.String),
@@ -46,17 +46,17 @@ def judgements(
     validated_only: bool = True,
     topics: Iterable[str] | None = None,
 ) -> Judgements:
-    """The assessments of a campaign as judgements, assessors apart.
+    """Return the assessments of a campaign as judgements, separate for each assessor.
 
     Parameters
     ----------
     campaign : Campaign
     assessors : str or iterable of str, optional
-        Whose; `FINAL` is the adjudicated set, and by default everybody else's is taken.
+        Assessors to export; `FINAL` is the adjudicated set. By default all but `FINAL`.
     validated_only : bool
-        Leave out what nobody guarantees to be complete.
+        Leave out assessments that are not validated.
     topics : iterable of str, optional
-        By default all.
+        Topics to export; by default all.
     """
     if isinstance(assessors, str):
         assessors = (assessors,)
@@ -82,7 +82,7 @@ def _judgements(campaign: Campaign, chosen: Sequence[_Assessment]) -> Judgements
         spans = state.spans if has_text else ()
         flat += spans
         quotes += (_quote(document.text, *span) for span in spans)
-        # An entry point into nothing is none.
+        # An entry point counts only with highlighted text.
         bep = state.bep if spans else None
         found = relevant(procedure, state)
         rows.append((topic, doc, assessor, document.length, bep, number, found))
@@ -102,23 +102,25 @@ def _judgements(campaign: Campaign, chosen: Sequence[_Assessment]) -> Judgements
 
 
 def _quote(text: str, start: int, end: int) -> tuple[str, str, str]:
-    """A span's text, and what stands before and after it."""
+    """Return the text of a span, and the text before and after it."""
     return text[start:end], text[max(start - _AROUND, 0) : start], text[end : end + _AROUND]
 
 
 def _elements(campaign: Campaign, chosen: Sequence[_Assessment]) -> pl.DataFrame | None:
-    """The graded elements, those with inferred grades included; none in 2006."""
+    """Return the elements with given or inferred grades; None in 2006."""
     wanted = GRADES[campaign.procedure]
     if not wanted:
         return None
     rows: list[dict[str, Any]] = []
     for number, (_, topic, doc, state) in enumerate(chosen):
         elements = campaign.elements(doc)
-        size, rsize = _sizes(state, elements)
+        spans = np.array(state.spans, dtype=np.int64).reshape(-1, 2)
+        size = elements.end - elements.start
+        rsize = Coverage(spans[:, 0], spans[:, 1]).within(elements.start, elements.end)
         pooled = frozenset(campaign.pooled(topic, doc) if campaign.procedure == "2003" else ())
         for path, grade in inferred(campaign.procedure, state, elements).items():
             if set(grade) != set(wanted):
-                continue  # an element of which only a part is known
+                continue  # only some of its grades are known
             one: dict[str, Any] = {"row": number, "xpath": path, **grade}
             if campaign.procedure == "2003":
                 one["inpool"] = "yes" if path in pooled else "no"
@@ -134,21 +136,14 @@ def _elements(campaign: Campaign, chosen: Sequence[_Assessment]) -> pl.DataFrame
     return frame.select(name for name in schema if frame[name].null_count() < len(frame))
 
 
-def _sizes(state: State, elements: Elements) -> tuple[Ints, Ints]:
-    """Characters of each element, and how many of them are highlighted."""
-    pairs = np.array(state.spans, dtype=np.int64).reshape(-1, 2)
-    text = Coverage(pairs[:, 0], pairs[:, 1])
-    return elements.end - elements.start, text.within(elements.start, elements.end)
-
-
 def prepared(found: Judgements, collection: Collection, form: str) -> Judgements:
-    """With what a format of INEX needs besides: sizes of elements, XPaths of passages."""
+    """Add what an INEX format needs: sizes of elements, XPaths of passages."""
     if found.elements is None and found.has_text and form.startswith("inex"):
         found = derive_elements(found, collection)
     return name_passages(found, collection) if form in _WITH_PASSAGES else found
 
 
-# -- the way back ---------------------------------------------------------------------------------
+# -- import ---------------------------------------------------------------------------------------
 
 
 def import_judgements(
@@ -160,9 +155,9 @@ def import_judgements(
     add: bool = False,
     progress: Callable[[], None] | None = None,
 ) -> dict[str, int]:
-    """Take judgements over as the assessments of somebody, to go on from.
+    """Import judgements as the assessments of one assessor.
 
-    What cannot be taken over is found before anything is; a second import of the same judgements
+    All judgements are checked before the first is imported. A second import of the same judgements
     changes nothing.
 
     Parameters
@@ -171,21 +166,20 @@ def import_judgements(
     judged : Judgements
         One row for each topic and document.
     assessor : str
-        Whose assessments they become.
+        The assessor who gets the assessments.
     replace : bool
-        Also of documents that were assessed already; their history stays.
+        Replace assessments that exist already; their history stays.
     add : bool
-        Also of documents outside the pools, which get them for all assessors.
+        Add documents outside the pools to the pools of all assessors.
     progress : callable, optional
         Called after each document.
 
     Returns
     -------
     dict
-        How many documents were ``imported``, were as they are already (``unchanged``), were left as
-        somebody assessed them (``kept``), are in no pool (``outside``); how many of the imported
-        are complete by the rules of the campaign and so ``validated``, and how many were ``added``
-        to a pool.
+        Numbers of documents: ``imported``, ``unchanged`` (the assessment is the same), ``kept``
+        (another assessment exists), ``outside`` (in no pool), ``validated`` (imported and complete
+        by the rules of the campaign) and ``added`` to a pool.
     """
     if assessor != FINAL and campaign.user(assessor) is None:
         raise UsageError(f"no user {assessor!r} in the campaign")
@@ -197,11 +191,11 @@ def import_judgements(
     _check_rows(campaign, judged)
     placed = place_judgements(judged, campaign.collection)
     _check_kind(campaign, placed)
-    states = list(_states(campaign, placed))
+    states = list(_make_states(campaign, placed))
     counts: Counter[str] = Counter()
     for topic, doc, state in states:
         if add or campaign.in_pool(topic, doc):
-            counts += _take(campaign, assessor, topic, doc, state, replace=replace)
+            counts += _import_document(campaign, assessor, topic, doc, state, replace=replace)
         else:
             counts["outside"] += 1
         if progress is not None:
@@ -210,10 +204,10 @@ def import_judgements(
     return {name: counts[name] for name in names}
 
 
-def _take(
+def _import_document(
     campaign: Campaign, assessor: str, topic: str, doc: str, state: State, *, replace: bool
 ) -> Counter[str]:
-    """One document; what happened, as counts."""
+    """Import one document; return the outcome as counts."""
     version, present = campaign.state(assessor, topic, doc)
     if present == state and version:
         return Counter(unchanged=1)
@@ -226,7 +220,7 @@ def _take(
         assessor,
         topic,
         doc,
-        _uuid(assessor, topic, doc, version, state),
+        _name_import(assessor, topic, doc, version, state),
         version,
         action,
         length=document.length,
@@ -237,15 +231,15 @@ def _take(
     return Counter(imported=1, validated=int(state.validated), added=int(added))
 
 
-def _uuid(assessor: str, topic: str, doc: str, version: int, state: State) -> str:
-    """The name of an import, which the same content has again."""
+def _name_import(assessor: str, topic: str, doc: str, version: int, state: State) -> str:
+    """Return the name of an import, which depends on its content only."""
     content = repr((assessor, topic, doc, version, sorted(state.to_json().items())))
     digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).digest()
-    return f"imported:{UUID(bytes=digest[:16])}"  # a colon: no page can name an action so
+    return f"imported:{UUID(bytes=digest[:16])}"  # names from pages have no colon
 
 
 def _check_rows(campaign: Campaign, judged: Judgements) -> None:
-    """Refuse topics and documents that the campaign does not know."""
+    """Refuse topics and documents that the campaign lacks."""
     lengths = campaign.collection.lengths(judged.doc)
     problems: list[Problem] = []
     for row in range(len(judged)):
@@ -264,7 +258,7 @@ def _check_rows(campaign: Campaign, judged: Judgements) -> None:
 
 
 def _check_kind(campaign: Campaign, judged: Judgements) -> None:
-    """Refuse judgements of another kind than the campaign makes."""
+    """Refuse judgements that lack the grades or text of the campaign's procedure."""
     source, procedure = judged.sources[0].path, campaign.procedure
     scale = (judged.header or {}).get("scale")
     if procedure == "2003":
@@ -284,19 +278,19 @@ def _check_kind(campaign: Campaign, judged: Judgements) -> None:
         )
 
 
-def _states(campaign: Campaign, judged: Judgements) -> Iterator[tuple[str, str, State]]:
-    """Topic, document and state of each row; raises for all that are wrong, before the first."""
-    grades = _grades(campaign, judged)
+def _make_states(campaign: Campaign, judged: Judgements) -> Iterator[tuple[str, str, State]]:
+    """Yield topic, document and state of each row; first raise InputError with all problems."""
+    grades = _read_grades(campaign, judged)
     found: list[tuple[str, str, State]] = []
     problems: list[Problem] = []
     for row in range(len(judged)):
         topic, doc = judged.topics[judged.topic[row]], str(judged.doc[row])
         document = campaign.document(doc)
         problems += (
-            judged.problem("judgements.quote", row, said)
-            for said in _misquoted(judged, row, document)
+            judged.problem("judgements.quote", row, message)
+            for message in _describe_misquotes(judged, row, document)
         )
-        state = _state(campaign, judged, row, grades.get(row, {}))
+        state = _make_state(campaign, judged, row, grades.get(row, {}))
         try:
             action = Action("replace", state=state)
             check(action, document.length)
@@ -304,13 +298,13 @@ def _states(campaign: Campaign, judged: Judgements) -> Iterator[tuple[str, str, 
         except RefusedError as error:
             problems.append(judged.problem("campaign.refused", row, f"document {doc!r}: {error}"))
             continue
-        found.append((topic, doc, _validated(campaign, topic, doc, state)))
+        found.append((topic, doc, _validate_if_complete(campaign, topic, doc, state)))
     if problems:
         raise InputError(problems)
     yield from found
 
 
-def _state(
+def _make_state(
     campaign: Campaign, judged: Judgements, row: int, grades: Mapping[str, Mapping[str, str]]
 ) -> State:
     spans: tuple[tuple[int, int], ...] = ()
@@ -322,7 +316,7 @@ def _state(
     if not grades:
         return state
     if campaign.procedure == "2005":
-        # Only what holds highlighted text is graded; what does not is 0 in any case.
+        # Only elements with highlighted text are graded; all others count as 0.
         elements = campaign.elements(str(judged.doc[row]))
         live = asked("2005", state, elements)
         number = elements.number
@@ -330,8 +324,8 @@ def _state(
     return State(spans, state.bep, MappingProxyType({p: dict(g) for p, g in grades.items()}))
 
 
-def _grades(campaign: Campaign, judged: Judgements) -> dict[int, dict[str, dict[str, str]]]:
-    """Row to its graded elements; those whose grade was inferred will be inferred again."""
+def _read_grades(campaign: Campaign, judged: Judgements) -> dict[int, dict[str, dict[str, str]]]:
+    """Return the graded elements of each row, without inferred grades."""
     wanted = GRADES[campaign.procedure]
     elements = judged.elements
     if not wanted or elements is None or not set(wanted) <= set(elements.columns):
@@ -345,8 +339,8 @@ def _grades(campaign: Campaign, judged: Judgements) -> dict[int, dict[str, dict[
     return rows
 
 
-def _validated(campaign: Campaign, topic: str, doc: str, state: State) -> State:
-    """Validated, if it is complete by the rules of the campaign."""
+def _validate_if_complete(campaign: Campaign, topic: str, doc: str, state: State) -> State:
+    """Return the state as validated if it is complete by the rules of the campaign."""
     pooled: Sequence[str] = ()
     if campaign.procedure == "2003" and campaign.in_pool(topic, doc):
         pooled = campaign.pooled(topic, doc)
@@ -354,8 +348,8 @@ def _validated(campaign: Campaign, topic: str, doc: str, state: State) -> State:
     return State(state.spans, state.bep, state.grades, state.note, validated=not lacking)
 
 
-def _misquoted(judged: Judgements, row: int, document: AssessedDocument) -> Iterator[str]:
-    """Spans whose quotation is not the text at their place."""
+def _describe_misquotes(judged: Judgements, row: int, document: AssessedDocument) -> Iterator[str]:
+    """Describe each quotation that differs from the text at its place."""
     if judged.quotes is None:
         return
     for k in range(int(judged.bounds[row]), int(judged.bounds[row + 1])):
@@ -363,5 +357,5 @@ def _misquoted(judged: Judgements, row: int, document: AssessedDocument) -> Iter
         if quote is not None and document.text[start:end] != quote:
             yield (
                 f"{quote!r:.60} is quoted from {start} to {end} of document {document.name!r}, "
-                f"where it says {document.text[start:end]!r:.60}"
+                f"where the text is {document.text[start:end]!r:.60}"
             )

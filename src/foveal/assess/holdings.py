@@ -1,4 +1,4 @@
-"""What there is to read: the pools, the documents and their elements, search and browsing."""
+"""The pools, the documents and their elements; search and browsing."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from foveal.collection import Collection, SourceTexts
 __all__ = ["CollectionDocument", "Holdings", "PoolEntry", "insert_document"]
 
 _DOCUMENTS, _ELEMENTS = 16, 64
-"""How many are kept at hand."""
+"""Numbers of documents and of element tables cached."""
 _SNIPPET = 80
-"""Characters shown on either side of a word that was searched for."""
+"""Characters shown on either side of a word found."""
 _WORD = re.compile(r"\w+")
 
 
@@ -34,13 +34,13 @@ class PoolEntry(NamedTuple):
     length: int
     priority: int
     added_by: str | None
-    """Who added it; None if runs returned it."""
+    """The user who added it; None if runs returned it."""
     support: list[dict[str, Any]]
-    """What runs returned of it: ``start``, ``end``, ``path`` (or None) and ``runs``."""
+    """Its results in runs: ``start``, ``end``, ``path`` (or None) and ``runs``."""
 
 
 class CollectionDocument(NamedTuple):
-    """A document of the collection that was looked for."""
+    """A document found by search or browsing."""
 
     doc: str
     title: str
@@ -56,7 +56,7 @@ class Holdings(Database):
         self._elements: Recent[str, Elements] = Recent(_ELEMENTS)
 
     def pool(self, topic: str) -> list[PoolEntry]:
-        """The documents of a topic, in the order of assessing; added ones come last."""
+        """Return the documents of a topic in the order of assessment; added ones come last."""
         rows = self.reading().execute(
             "SELECT doc, title, length, priority, added_by, support FROM pool "
             "JOIN documents USING (doc) WHERE topic = ? ORDER BY priority",
@@ -68,7 +68,7 @@ class Holdings(Database):
         ]
 
     def support(self, topic: str, doc: str) -> list[dict[str, Any]]:
-        """What runs returned of a pooled document; raises KeyError for any other."""
+        """Return the results of runs in a pooled document; raise KeyError for any other."""
         row = one(
             self.reading(), "SELECT support FROM pool WHERE topic = ? AND doc = ?", topic, doc
         )
@@ -78,12 +78,12 @@ class Holdings(Database):
         return support
 
     def in_pool(self, topic: str, doc: str) -> bool:
-        """Whether a document is to be assessed for a topic."""
+        """Return True if a document is in the pool of a topic."""
         query = "SELECT 1 FROM pool WHERE topic = ? AND doc = ?"
         return one(self.reading(), query, topic, doc) is not None
 
     def add_document(self, topic: str, doc: str, by: str) -> bool:
-        """Have a document assessed that no run returned; False if it is in the pool already."""
+        """Add a document that no run returned to a pool; return False if it is there already."""
         self._check_topic(topic)
         self.document(doc)
         with self.writing() as connection:
@@ -97,17 +97,17 @@ class Holdings(Database):
         return bool(added)
 
     def document(self, doc: str) -> AssessedDocument:
-        """A document; raises KeyError if the collection has none of that name.
+        """Return a document; raise KeyError if the collection lacks it.
 
-        One that is not in the file yet is read from where the index was made from, and stored.
+        A document that is not in the file yet is read from the source of the index, and stored.
         """
         found = self._documents.get(doc)
         if found is None:
-            found = self._stored(doc) or self._fetched(doc)
+            found = self._read_stored(doc) or self._fetch_from_source(doc)
             self._documents.put(doc, found)
         return found
 
-    def _stored(self, doc: str) -> AssessedDocument | None:
+    def _read_stored(self, doc: str) -> AssessedDocument | None:
         row = one(
             self.reading(),
             "SELECT title, text, length, digest, sha256 FROM documents WHERE doc = ?",
@@ -120,7 +120,7 @@ class Holdings(Database):
             doc, row["title"], text, row["length"], row["digest"], row["sha256"]
         )
 
-    def _fetched(self, doc: str) -> AssessedDocument:
+    def _fetch_from_source(self, doc: str) -> AssessedDocument:
         digest = self._digests[doc]
         texts = SourceTexts(self.source, self.meta.get("name_tag"))
         ((_, text),) = texts.documents({doc: digest})
@@ -128,13 +128,13 @@ class Holdings(Database):
         with self.writing() as connection:
             if not one(connection, "SELECT 1 FROM documents WHERE doc = ?", doc):
                 insert_document(connection, doc, title_of(elements, text, doc), text, digest)
-        stored = self._stored(doc)
+        stored = self._read_stored(doc)
         assert stored is not None
         return stored
 
     @property
     def source(self) -> Path:
-        """Where the documents of the collection are, as the index was made from them."""
+        """Path of the documents that the index was built from."""
         return self.path.parent / self.meta["source"]
 
     @cached_property
@@ -143,11 +143,11 @@ class Holdings(Database):
 
     @cached_property
     def _names(self) -> list[str]:
-        """All documents of the collection by name."""
+        """Sorted names of all documents of the collection."""
         return sorted(self.collection)
 
     def elements(self, doc: str) -> Elements:
-        """The elements of a document in document order; raises KeyError as `document` does."""
+        """Return the elements of a document in order; raise KeyError if the collection lacks it."""
         found = self._elements.get(doc)
         if found is None:
             found = elements_of(self.collection, doc)
@@ -155,7 +155,7 @@ class Holdings(Database):
         return found
 
     def pooled(self, topic: str, doc: str) -> tuple[str, ...]:
-        """The elements that runs returned of a document; of a passage, the one around it."""
+        """Return the elements that runs returned, and the enclosing elements of passages."""
         elements = self.elements(doc)
         paths = {
             one["path"]
@@ -168,7 +168,7 @@ class Holdings(Database):
     def browse(
         self, prefix: str = "", after: str = "", limit: int = 50
     ) -> list[CollectionDocument]:
-        """Documents of the collection by name, from some name on."""
+        """Return documents of the collection in order of name, after a given name."""
         names = self._names
         first = bisect_right(names, after) if after else 0
         first = max(first, bisect_left(names, prefix))
@@ -177,15 +177,15 @@ class Holdings(Database):
         return [CollectionDocument(name, titles.get(name, name), "") for name in chosen]
 
     def _titles(self, docs: Sequence[str]) -> dict[str, str]:
-        """The titles of documents that are stored."""
+        """Return the titles of documents, as far as they are stored."""
         marks = ", ".join("?" * len(docs))
         query = f"SELECT doc, title FROM documents WHERE doc IN ({marks})"  # noqa: S608 - marks only
         return dict(self.reading().execute(query, docs).fetchall())
 
     def search(self, query: str, limit: int = 20, offset: int = 0) -> list[CollectionDocument]:
-        """Stored documents that hold all the words of a query, the best first.
+        """Return stored documents with all the words of a query, the best first.
 
-        Words are never read as a query language; the last may be the beginning of one.
+        The query has no operators; its last word also matches as a prefix.
         """
         words = [word for word in _WORD.findall(query) if any(map(str.isalnum, word))]
         if not words:
@@ -199,7 +199,7 @@ class Holdings(Database):
         )
         pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
         return [
-            CollectionDocument(row["doc"], row["title"], _snippet(row["text"], pattern))
+            CollectionDocument(row["doc"], row["title"], _cut_snippet(row["text"], pattern))
             for row in rows
         ]
 
@@ -208,10 +208,11 @@ def insert_document(
     connection: sqlite3.Connection, doc: str, title: str, text: str, digest: bytes
 ) -> None:
     """Store a document and its words."""
+    compressed = zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
     number = connection.execute(
         "INSERT INTO documents (doc, title, length, digest, sha256, text) "
         "VALUES (?, ?, ?, ?, ?, ?)",
-        (doc, title, len(text), digest.hex(), page_digest(text), _compressed(text)),
+        (doc, title, len(text), digest.hex(), page_digest(text), compressed),
     ).lastrowid
     body = text.encode("utf-8", "replace").decode()
     connection.execute(
@@ -220,12 +221,8 @@ def insert_document(
     )
 
 
-def _compressed(text: str) -> bytes:
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
-
-
-def _snippet(stored: bytes, pattern: re.Pattern[str]) -> str:
-    """The text around the first of the words, or the beginning."""
+def _cut_snippet(stored: bytes, pattern: re.Pattern[str]) -> str:
+    """Return the text around the first match, or the beginning of the text."""
     text = zlib.decompress(stored).decode("utf-8", "replace")
     found = pattern.search(text)
     at, end = found.span() if found else (0, 0)

@@ -1,4 +1,4 @@
-"""The server for people: every page but the inside of the article, rendered whole on the server."""
+"""The pages of the server; only the content of the article page comes from the API."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from foveal.errors import UsageError
 __all__ = ["PAGES", "clock"]
 
 _VIEWED = 12
-"""Documents in the list of those viewed last."""
+"""Number of documents in the list of recent ones."""
 _BROWSED = 50
 _LOGGED = 100
 _MOST_DETAILS = 160
-"""Characters shown of an entry of the log."""
+"""Largest number of characters shown for an entry of the log."""
 
 
 class Next(NamedTuple):
-    """What to do next: where it is, what the button says, and why it is next."""
+    """The suggested next step: its address, the label of its button, and the reason."""
 
     href: str
     words: str
@@ -50,7 +50,7 @@ class Next(NamedTuple):
 
 
 def clock(seconds: float) -> str:
-    """Time spent, in words.
+    """Format seconds of work as minutes and hours.
 
     >>> clock(0), clock(59), clock(125), clock(7260)
     ('', '1 min', '2 min', '2 h 01 min')
@@ -84,7 +84,7 @@ def _home(site: Site, visit: Visit, _: Request) -> Response:
                 "time": clock(row.seconds),
             }
         )
-        # A topic that was begun goes before one that was not.
+        # Topics in progress go first.
         if left and (following is None or (begun and not following[0])):
             words = f"{'Go on with' if begun else 'Begin with'} topic {topic}"
             why = f"{title}: {left} of {pooled} documents left" if title else f"{left} left"
@@ -95,14 +95,14 @@ def _home(site: Site, visit: Visit, _: Request) -> Response:
 
 
 def _states(site: Site, access: Access) -> Mapping[str, Condition]:
-    """How far an assessor is with the documents of a topic."""
+    """Return the progress of an assessor on the documents of a topic."""
     states = site.campaign.states(access.assessor, access.topic)
     viewed = {one.doc for one in site.campaign.viewed(access.assessor, access.topic)}
     return {doc: condition(states.get(doc), viewed=doc in viewed) for doc in (*states, *viewed)}
 
 
-def _added(site: Site, access: Access, entry: PoolEntry) -> str:
-    """Who added a document, unless assessors are not to know of each other."""
+def _name_adder(site: Site, access: Access, entry: PoolEntry) -> str:
+    """Name the user who added a document, unless assessors work blind."""
     if entry.added_by is None:
         return ""
     if entry.added_by == access.assessor:
@@ -124,7 +124,7 @@ def _pool(site: Site, visit: Visit, request: Request) -> Response:
                 "priority": entry.priority,
                 "length": entry.length,
                 "runs": len(runs),
-                "added_by": _added(site, access, entry),
+                "added_by": _name_adder(site, access, entry),
                 "state": known.get(entry.doc, CONDITIONS[0]),
                 "href": document_path(access.topic, entry.doc),
             }
@@ -169,7 +169,7 @@ def _pool(site: Site, visit: Visit, request: Request) -> Response:
 
 
 def _collection(site: Site, visit: Visit, request: Request) -> Response:
-    """Search and browse what there is besides the pool."""
+    """Show documents of the collection, found by search or browsing."""
     access = site.access(visit, request)
     given = request.query_params
     q = text("q", given.get("q", ""), 400).strip()
@@ -201,7 +201,7 @@ def _collection(site: Site, visit: Visit, request: Request) -> Response:
                 "doc": one.doc,
                 "title": one.title,
                 "href": document_path(access.topic, one.doc),
-                "snippet": list(_marked(one, q)),
+                "snippet": list(_mark_words(one, q)),
                 "state": known.get(one.doc, CONDITIONS[0]) if one.doc in pooled else None,
             }
             for one in found
@@ -210,8 +210,8 @@ def _collection(site: Site, visit: Visit, request: Request) -> Response:
     )
 
 
-def _marked(found: CollectionDocument, q: str) -> Iterator[tuple[str, bool]]:
-    """The text around what was found, in pieces that are words of the query or not."""
+def _mark_words(found: CollectionDocument, q: str) -> Iterator[tuple[str, bool]]:
+    """Yield the pieces of a snippet, each with whether it is a word of the query."""
     words = re.findall(r"\w+", q)
     if not words or not found.snippet:
         yield found.snippet or found.title, False
@@ -223,7 +223,7 @@ def _marked(found: CollectionDocument, q: str) -> Iterator[tuple[str, bool]]:
 
 
 def _article(site: Site, visit: Visit, request: Request) -> Response:
-    """The frame of the article page; what it shows is fetched by its script."""
+    """Render the frame of the article page; its script fetches the content."""
     access, doc = site.access(visit, request), request.path_params["doc"]
     try:
         document = site.campaign.document(doc)
@@ -272,7 +272,7 @@ def _organise(site: Site, visit: Visit, _: Request) -> Response:
         progress=[
             {
                 **row._asdict(),
-                "of_topic": rows_of.pop(row.topic, 0),  # said once, beside all its assessors
+                "of_topic": rows_of.pop(row.topic, 0),  # only in the first row of a topic
                 "title": campaign.topics[row.topic].title or "",
                 "time": clock(row.seconds),
             }
@@ -289,7 +289,7 @@ def _organise(site: Site, visit: Visit, _: Request) -> Response:
 
 
 class Column(NamedTuple):
-    """A column of a table: what it is called, and what that means."""
+    """A column of a table: its heading and an explanation."""
 
     name: str
     explained: str = ""
@@ -297,7 +297,7 @@ class Column(NamedTuple):
 
 
 _AGREEMENT = {
-    "documents": Column("Documents", "that both have validated"),
+    "documents": Column("Documents", "validated by both"),
     "kappa": Column("Kappa", "Cohen's kappa of characters"),
     "f1": Column("F1", "of highlighted characters"),
     "alpha": Column("Alpha", "Krippendorff's alpha of passages"),
@@ -314,7 +314,7 @@ def _agreement(site: Site, visit: Visit, _: Request) -> Response:
     site.organiser(visit)
     try:
         found = agreement(judgements(site.campaign))
-    except UsageError:  # not two of them yet
+    except UsageError:  # no document has two assessors yet
         problem = "No document of a topic was validated by two assessors yet."
         return site.render("agreement.html", visit, here="agreement", problem=problem, tables=[])
     rows = found.frame.to_dicts()
@@ -323,7 +323,7 @@ def _agreement(site: Site, visit: Visit, _: Request) -> Response:
         for name in _AGREEMENT
         if any(row[name] is not None and row[name] == row[name] for row in rows)
     ]
-    if len(found.assessors) == 2:  # what is of all pairs is of the only one
+    if len(found.assessors) == 2:  # one pair only: leave out the rows of all pairs
         rows = [row for row in rows if row["first"] is not None]
     order = {topic: i for i, topic in enumerate(found.topics)}
     per_topic = [row for row in rows if row["over"] == "topic"]
@@ -340,21 +340,21 @@ def _agreement(site: Site, visit: Visit, _: Request) -> Response:
 def _table(
     heads: tuple[str, ...], rows: Iterable[dict[str, Any]], shown: list[str]
 ) -> dict[str, Any]:
-    """Some figures of agreement as cells."""
+    """Return columns and rows of a table of agreement."""
     made = []
     for row in rows:
         pair = "all pairs" if row["first"] is None else f"{row['first']} and {row['second']}"
         head = [pair] if row["topic"] is None else [row["topic"], pair]
-        made.append([*head, *(_figure(name, row[name]) for name in shown)])
+        made.append([*head, *(_format_figure(name, row[name]) for name in shown)])
     columns = [*(Column(h, number=False) for h in heads), *(_AGREEMENT[name] for name in shown)]
     return {"columns": columns, "rows": made}
 
 
-def _figure(name: str, value: float | None) -> str:
+def _format_figure(name: str, value: float | None) -> str:
     if value is None or value != value:  # noqa: PLR0124 - nan
         return ""
     if name == "bep_median":
-        return f"{value:g}"  # of an even number of documents it may end in a half
+        return f"{value:g}"  # the median of an even number of values may end in .5
     return f"{value:.0f}" if name == "documents" else f"{value:.3f}"
 
 
@@ -362,8 +362,8 @@ def _adjudicate(site: Site, visit: Visit, _: Request) -> Response:
     site.organiser(visit)
     every = cases(site.campaign)
     several = [case for case in every if len(case.states) > 1]
-    several.sort(key=lambda case: (not case.differ, _decided(case)))  # what is to be decided first
-    waiting = [case for case in several if case.differ and not _decided(case)]
+    several.sort(key=lambda case: (not case.differ, _is_decided(case)))  # open cases first
+    waiting = [case for case in several if case.differ and not _is_decided(case)]
     rows = [
         {
             "topic": case.topic,
@@ -373,7 +373,7 @@ def _adjudicate(site: Site, visit: Visit, _: Request) -> Response:
             "assessors": sorted(case.states),
             "differ": ", ".join(case.differ),
             "f1": f"{case.f1:.3f}",
-            "state": _final(case, site.campaign.procedure),
+            "state": _describe_decision(case, site.campaign.procedure),
         }
         for case in several
     ]
@@ -395,12 +395,12 @@ def _adjudicate(site: Site, visit: Visit, _: Request) -> Response:
     )
 
 
-def _decided(case: Case) -> bool:
+def _is_decided(case: Case) -> bool:
     return case.final is not None and case.final.validated
 
 
-def _final(case: Case, procedure: str) -> Condition:
-    """How far the decision is."""
+def _describe_decision(case: Case, procedure: str) -> Condition:
+    """Return the progress of the adjudication of a case."""
     if case.final is None:
         return Condition("open", "open") if case.differ else Condition("seen", "agreed so far")
     if not case.final.validated:
@@ -417,13 +417,14 @@ def _log(site: Site, visit: Visit, request: Request) -> Response:
     assessor, topic = given.get("assessor") or None, given.get("topic") or None
     before = int(given["before"]) if re.fullmatch("[0-9]{1,15}", given.get("before", "")) else None
     rows = campaign.reading().execute(
-        f"SELECT * FROM {of} "  # noqa: S608 - one of two
+        f"SELECT * FROM {of} "  # noqa: S608 - one of two constants
         "WHERE (:assessor IS NULL OR assessor = :assessor) AND (:topic IS NULL OR topic = :topic) "
         "AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :most",
         {"assessor": assessor, "topic": topic, "before": before, "most": _LOGGED},
     )
     found = [
-        {"actor": None, **dict(row), "details": _details(row["payload"])} for row in rows.fetchall()
+        {"actor": None, **dict(row), "details": _format_details(row["payload"])}
+        for row in rows.fetchall()
     ]
     more = None
     if len(found) == _LOGGED:
@@ -443,14 +444,14 @@ def _log(site: Site, visit: Visit, request: Request) -> Response:
     )
 
 
-def _details(payload: str) -> str:
-    """What an entry of the log says, cut short."""
+def _format_details(payload: str) -> str:
+    """Format an entry of the log, cut to a fixed length."""
     data = json.loads(payload)
     data.pop("kind", None)
-    said = ", ".join(
+    words = ", ".join(
         f"{key} {json.dumps(value, ensure_ascii=False)}" for key, value in data.items()
     )
-    return said if len(said) <= _MOST_DETAILS else said[: _MOST_DETAILS - 1] + "…"
+    return words if len(words) <= _MOST_DETAILS else words[: _MOST_DETAILS - 1] + "…"
 
 
 PAGES = {
@@ -463,4 +464,4 @@ PAGES = {
     "/organise/adjudicate": _adjudicate,
     "/organise/log": _log,
 }
-"""Address to what makes its page."""
+"""The function that renders each address."""

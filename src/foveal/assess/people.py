@@ -1,4 +1,4 @@
-"""Who works on a campaign, and on which topics."""
+"""The users of a campaign, and the topics assigned to them."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from foveal.errors import UsageError
 __all__ = ["FINAL", "ROLES", "People", "User", "check_name"]
 
 FINAL = "final"
-"""The name under which adjudicated assessments are kept; nobody signs in with it."""
+"""The assessor name of adjudicated assessments; nobody can sign in with it."""
 ROLES = ("assessor", "organiser")
 
 _MOST_NAME = 64
 
 
 class User(NamedTuple):
-    """Somebody with an account."""
+    """A user with an account."""
 
     name: str
     role: str
     password: str | None
-    """Encoded; None for one who cannot sign in with a password."""
+    """Encoded password; None if the user cannot sign in with a password."""
     created: str
 
 
 def check_name(name: str) -> None:
-    """Refuse what is no good name for a person."""
+    """Raise UsageError if a user cannot have this name."""
     if name == FINAL:
-        raise UsageError(f"the name {FINAL!r} is kept for what is adjudicated; choose another")
+        raise UsageError(f"the name {FINAL!r} is reserved for adjudication; choose another")
     if not name or name != name.strip() or len(name) > _MOST_NAME or not name.isprintable():
         raise UsageError(
-            f"{name!r:.80} is no name; expected up to {_MOST_NAME} printable characters without "
+            f"{name!r:.80} is not a name; expected 1 to {_MOST_NAME} printable characters without "
             "blanks around them"
         )
 
@@ -41,16 +41,16 @@ class People(Database):
     """Accounts and assignments."""
 
     def users(self) -> list[User]:
-        """Everybody with an account, by name."""
+        """Return all users in order of name."""
         rows = self.reading().execute("SELECT name, role, password, created FROM users ORDER BY 1")
         return [User(*row) for row in rows.fetchall()]
 
     def user(self, name: str) -> User | None:
-        """One account."""
+        """Return one user, or None."""
         return next((user for user in self.users() if user.name == name), None)
 
     def add_user(self, name: str, role: str = ROLES[0], password: str | None = None) -> None:
-        """Add an account; `password` is encoded already."""
+        """Add an account with an encoded password."""
         check_name(name)
         if role not in ROLES:
             raise UsageError(f"role {role!r} is not known; expected {' or '.join(ROLES)}")
@@ -62,7 +62,7 @@ class People(Database):
             )
 
     def set_password(self, name: str, encoded: str | None) -> None:
-        """Change a password, given as it is stored; sessions of that user end."""
+        """Change the encoded password of a user, and end the user's sessions."""
         with self.writing() as connection:
             changed = connection.execute(
                 "UPDATE users SET password = ? WHERE name = ?", (encoded, name)
@@ -72,7 +72,7 @@ class People(Database):
             connection.execute("DELETE FROM sessions WHERE user = ?", (name,))
 
     def set_role(self, name: str, role: str) -> None:
-        """Change what an account is for."""
+        """Change the role of a user."""
         if role not in ROLES:
             raise UsageError(f"role {role!r} is not known; expected {' or '.join(ROLES)}")
         with self.writing() as connection:
@@ -81,7 +81,7 @@ class People(Database):
                 raise UsageError(f"no user {name!r} in the campaign")
 
     def assign(self, topic: str, assessor: str) -> None:
-        """Give a topic to an assessor; twice is as once."""
+        """Assign a topic to an assessor; do nothing if it is assigned already."""
         self._check_topic(topic)
         with self.writing() as connection:
             if not one(connection, "SELECT 1 FROM users WHERE name = ?", assessor):
@@ -89,14 +89,14 @@ class People(Database):
             connection.execute("INSERT OR IGNORE INTO assignments VALUES (?, ?)", (topic, assessor))
 
     def unassign(self, topic: str, assessor: str) -> None:
-        """Take a topic back; what was assessed stays."""
+        """Remove an assignment; assessments stay."""
         with self.writing() as connection:
             connection.execute(
                 "DELETE FROM assignments WHERE topic = ? AND assessor = ?", (topic, assessor)
             )
 
     def assigned(self, assessor: str) -> tuple[str, ...]:
-        """The topics of an assessor, in the order of the topics."""
+        """Return the topics of an assessor, in the order of the topics."""
         rows = self.reading().execute(
             "SELECT topic FROM assignments JOIN topics USING (topic) WHERE assessor = ? "
             "ORDER BY position",
@@ -105,7 +105,7 @@ class People(Database):
         return tuple(row["topic"] for row in rows.fetchall())
 
     def assessors(self, topic: str) -> tuple[str, ...]:
-        """Those whom a topic is assigned to, by name."""
+        """Return the assessors of a topic in order of name."""
         rows = self.reading().execute(
             "SELECT assessor FROM assignments WHERE topic = ? ORDER BY assessor", (topic,)
         )

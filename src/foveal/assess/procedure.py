@@ -1,8 +1,8 @@
-"""The assessment procedures of the years: what is asked of a document, and what follows from it.
+"""The assessment procedures: what an assessor must provide, and which grades are inferred.
 
-2006 asks for highlights and a best entry point. 2005 asks besides how exhaustive every element is
-that holds highlighted text; 2003 (and 2004) knows no highlights and asks for exhaustivity and
-specificity of every pooled element. In both, an element is at least as exhaustive as what is in it.
+2006 needs highlights and a best entry point. 2005 also needs the exhaustivity of every element
+with highlighted text. 2003 (and 2004) has no highlights: it needs exhaustivity and specificity of
+every pooled element. In both, an element is at least as exhaustive as its parts.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ EXHAUSTIVITY: Mapping[str, tuple[str, ...]] = {
     "2005": ("0", "?", "1", "2"),
     "2003": ("0", "1", "2", "3"),
 }
-"""The grades of exhaustivity from weak to strong; ``?`` is too small to say."""
+"""Grades of exhaustivity from weak to strong; ``?`` means too small."""
 GRADES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "2006": {},
     "2005": {"exhaustivity": EXHAUSTIVITY["2005"]},
     "2003": {"exhaustivity": EXHAUSTIVITY["2003"], "specificity": EXHAUSTIVITY["2003"]},
 }
-"""What an element is graded by, with the values from weak to strong."""
+"""Scales by which elements are graded, with the values from weak to strong."""
 
 _HIGHLIGHTING = ("highlight", "unhighlight", "bep")
 _NONE = "0"
 _DOWNWARD = (_NONE, "?")
-"""Grades that the parts of an element have if it has them."""
+"""Grades that the parts of an element inherit."""
 _UNKNOWN = -1
 Bools = npt.NDArray[np.bool_]
 
 
 class Missing(NamedTuple):
-    """One thing that keeps a document from being validated."""
+    """A reason why a document cannot be validated."""
 
     reason: str
     path: str | None = None
-    """The element it is about, if it is about one."""
+    """Path of the element concerned, or None."""
 
 
 def asked(procedure: str, state: State, elements: Elements, pooled: Iterable[str] = ()) -> Bools:
-    """Which elements a procedure wants to have graded.
+    """Return a mask of the elements to grade.
 
-    In 2005 those that hold highlighted text, in 2003 the pooled ones.
+    These are elements with highlighted text in 2005, pooled elements in 2003.
     """
     wanted = np.zeros(len(elements), dtype=bool)
     if procedure == "2005":
@@ -77,7 +77,7 @@ def asked(procedure: str, state: State, elements: Elements, pooled: Iterable[str
 
 
 def relevant(procedure: str, state: State) -> bool:
-    """Whether the document holds anything relevant."""
+    """Return True if the document holds anything relevant."""
     if procedure == "2003":
         return any(grade.get("exhaustivity", _NONE) != _NONE for grade in state.grades.values())
     return bool(state.spans)
@@ -86,7 +86,7 @@ def relevant(procedure: str, state: State) -> bool:
 def missing(
     procedure: str, state: State, elements: Elements, pooled: Iterable[str] = ()
 ) -> list[Missing]:
-    """What keeps a document from being validated; nothing if it may be.
+    """Return the reasons why a document cannot be validated; an empty list if it can.
 
     Parameters
     ----------
@@ -94,9 +94,9 @@ def missing(
         One of `PROCEDURES`.
     state : State
     elements : Elements
-        Those of the document.
+        All elements of the document.
     pooled : iterable of str
-        Paths of the elements that runs returned; only 2003 asks for them.
+        Paths of the elements that runs returned; used in 2003 only.
     """
     found: list[Missing] = []
     if procedure != "2003":
@@ -112,14 +112,17 @@ def missing(
             lacking = [name for name in needed if name not in known.get(path, {})]
             if lacking:
                 found.append(Missing(f"{path} has no grade of {' and '.join(lacking)}", path))
-        found += _contradicted(procedure, np.flatnonzero(wanted).tolist(), known, elements)
+        found += _find_contradictions(procedure, np.flatnonzero(wanted).tolist(), known, elements)
     return found
 
 
-def _contradicted(
+def _find_contradictions(
     procedure: str, among: Iterable[int], known: Mapping[str, Mapping[str, str]], elements: Elements
 ) -> Iterator[Missing]:
-    """Elements below a part of theirs: a highlight that comes back brings its old grade along."""
+    """Yield elements with a lower grade than one of their parts.
+
+    They occur because a restored highlight restores the old grades as well.
+    """
     order = EXHAUSTIVITY[procedure]
     for i in among:
         inner, outer = elements.path[i], elements.path[max(int(elements.parent[i]), 0)]
@@ -127,16 +130,16 @@ def _contradicted(
         if "exhaustivity" in own and "exhaustivity" in around:
             ranks = [order.index(grade["exhaustivity"]) for grade in (own, around)]
             if ranks[0] > ranks[1]:
-                yield Missing(_contradiction(outer, around, inner, own), outer)
+                yield Missing(_describe_contradiction(outer, around, inner, own), outer)
 
 
 def inferred(procedure: str, state: State, elements: Elements) -> dict[str, dict[str, str]]:
-    """The grades of elements: those that were given, and those that follow from them.
+    """Return the grades of elements: given ones, and those inferred from them.
 
-    An element that was not graded is as exhaustive as the most exhaustive part of it; the parts of
-    one that is not exhaustive, or too small, are so too. In 2005 only elements with highlighted
-    text count: others may have lost it after they were graded. Specificity is never inferred upward
-    (it depends on all that is in an element), and in 2005 and 2006 the highlights tell it.
+    An element without a grade is as exhaustive as its most exhaustive part. The parts of an element
+    that is not exhaustive, or too small, inherit this grade. In 2005 only elements with highlighted
+    text count: others may have lost it after grading. Specificity is never inferred upward, since
+    it depends on the whole content of an element; in 2005 and 2006 the highlights determine it.
     """
     order = EXHAUSTIVITY[procedure]
     if not order:
@@ -151,7 +154,7 @@ def inferred(procedure: str, state: State, elements: Elements) -> dict[str, dict
     given = [own >= 0 for own in rank]
     forced = [own and order[at] in _DOWNWARD for own, at in zip(given, rank, strict=True)]
     parent = elements.parent.tolist()
-    # Children come after their parents, so this is upward and then downward.
+    # Parents come before their children: go upward, then downward.
     for i in range(len(parent) - 1, 0, -1):
         above = parent[i]
         if rank[i] > rank[above] and not given[above]:
@@ -163,7 +166,7 @@ def inferred(procedure: str, state: State, elements: Elements) -> dict[str, dict
     found: dict[str, dict[str, str]] = {}
     for i, own in enumerate(rank):
         if own >= 0:
-            # What is forced to be not exhaustive is not specific either.
+            # An element that inherits "not exhaustive" is not specific either.
             both = {"specificity": _NONE} if procedure == "2003" and forced[i] else {}
             found[elements.path[i]] = {"exhaustivity": order[own], **both, **known[i]}
     return found
@@ -183,14 +186,14 @@ def refuse(procedure: str, state: State, action: Action, elements: Elements) -> 
 
 
 def _refuse_state(procedure: str, state: State, elements: Elements) -> None:
-    """Refuse a whole state, looking at each of its grades."""
+    """Refuse a whole state if it breaks the rules of the procedure."""
     if procedure == "2003" and (state.spans or state.bep is not None):
-        raise RefusedError("highlights and entry points have no place in a campaign of elements")
+        raise RefusedError("a campaign that grades elements has no highlights or entry points")
     live = asked(procedure, state, elements)
     for path, grade in state.grades.items():
         number = elements.number.get(path)
         if procedure == "2005" and grade and number is not None and not live[number]:
-            _refuse_values(procedure, grade)  # of text that is no longer highlighted: not counted
+            _refuse_values(procedure, grade)  # no longer highlighted: the grade does not count
         else:
             _refuse_grade(procedure, state, path, grade, elements)
 
@@ -201,7 +204,7 @@ def _refuse_grade(
     scale = GRADES[procedure]
     if not scale:
         raise RefusedError(
-            f"this campaign has no grades (procedure {procedure}); highlight what is relevant"
+            f"this campaign has no grades (procedure {procedure}); highlight relevant text"
         )
     number = elements.number.get(path)
     if number is None:
@@ -210,12 +213,12 @@ def _refuse_grade(
         return
     _refuse_values(procedure, grade)
     if procedure == "2005" and not asked(procedure, state, elements)[number]:
-        raise RefusedError(f"{path} holds no highlighted text; only what does is graded")
+        raise RefusedError(f"{path} holds no highlighted text and cannot be graded")
     _refuse_place(procedure, state, number, grade, elements)
 
 
 def _refuse_values(procedure: str, grade: Mapping[str, str]) -> None:
-    """Refuse grades that the scale does not have, lacks, or that do not go together."""
+    """Refuse grades that are missing, not on the scale, or inconsistent."""
     scale = GRADES[procedure]
     if set(grade) != set(scale):
         raise RefusedError(
@@ -224,12 +227,12 @@ def _refuse_values(procedure: str, grade: Mapping[str, str]) -> None:
     for name, value in grade.items():
         if value not in scale[name]:
             raise RefusedError(
-                f"{name} {value!r:.20} is no grade of {procedure}; expected one of "
+                f"{name} {value!r:.20} is not a grade of {procedure}; expected one of "
                 f"{', '.join(scale[name])}"
             )
     if procedure == "2003" and (grade["exhaustivity"] == _NONE) != (grade["specificity"] == _NONE):
         raise RefusedError(
-            f"exhaustivity {grade['exhaustivity']} does not go with specificity "
+            f"exhaustivity {grade['exhaustivity']} contradicts specificity "
             f"{grade['specificity']}: both are 0 or neither is"
         )
 
@@ -237,7 +240,7 @@ def _refuse_values(procedure: str, grade: Mapping[str, str]) -> None:
 def _refuse_place(
     procedure: str, state: State, number: int, grade: Mapping[str, str], elements: Elements
 ) -> None:
-    """Refuse a grade above that of an element around, or below that of one within."""
+    """Refuse a grade above that of an enclosing element, or below that of a part."""
     order = EXHAUSTIVITY[procedure]
     rank = order.index(grade["exhaustivity"])
     live = asked(procedure, state, elements) if procedure == "2005" else None
@@ -246,21 +249,21 @@ def _refuse_place(
         if i is None or i == number or (live is not None and not live[i]):
             continue
         theirs = order.index(other["exhaustivity"])
-        if theirs > rank and _within(elements, i, number):
-            raise RefusedError(_contradiction(elements.path[number], grade, path, other))
-        if theirs < rank and _within(elements, number, i):
-            raise RefusedError(_contradiction(path, other, elements.path[number], grade))
+        if theirs > rank and _is_within(elements, i, number):
+            raise RefusedError(_describe_contradiction(elements.path[number], grade, path, other))
+        if theirs < rank and _is_within(elements, number, i):
+            raise RefusedError(_describe_contradiction(path, other, elements.path[number], grade))
 
 
-def _within(elements: Elements, inner: int, outer: int) -> bool:
-    """Whether an element lies in another; its path tells."""
+def _is_within(elements: Elements, inner: int, outer: int) -> bool:
+    """Return True if an element lies in another."""
     return elements.path[inner].startswith(f"{elements.path[outer]}/")
 
 
-def _contradiction(
+def _describe_contradiction(
     outer: str, grade: Mapping[str, str], inner: str, other: Mapping[str, str]
 ) -> str:
     return (
-        f"{outer} cannot be of exhaustivity {grade['exhaustivity']} with {inner} of "
-        f"{other['exhaustivity']} in it: an element is at least as exhaustive as its parts"
+        f"{outer} cannot have exhaustivity {grade['exhaustivity']}, since its part {inner} has "
+        f"{other['exhaustivity']}: an element is at least as exhaustive as its parts"
     )

@@ -1,8 +1,8 @@
-"""A document as data for a page: its text, its elements, and the role that each plays.
+"""Documents as data for a page: text, elements and their roles.
 
-No attribute and no mark-up of a document is in it, and names of tags only as data. A page makes
-its own elements from this and puts pieces of the text into them; so nothing in a document can run,
-and the text of the page is the text that offsets count on.
+The data holds no attributes and no mark-up, and names of tags only as data. A page builds its own
+elements and puts pieces of the text into them. So no script in a document can run, and offsets
+count on the text of the page.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["structure"]
 
 
 def structure(document: AssessedDocument, elements: Elements) -> dict[str, Any]:
-    """What the article page builds a document from; elements are in document order."""
+    """Return the data from which the article page builds a document, in document order."""
     vocabulary = vocabulary_of(elements)
     tags = {tag: i for i, tag in enumerate(dict.fromkeys(elements.tag))}
     return {

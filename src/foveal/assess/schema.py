@@ -1,8 +1,8 @@
-"""The file of a campaign: its tables, how connections are opened, and how old files are brought up.
+"""The file of a campaign: its tables, connections, integrity and upgrades.
 
-It is one SQLite database. What assessors do goes into two tables that only grow, `actions` and
-`events`; triggers see to that. Everything else is either given by the organiser or can be worked
-out again from them.
+It is one SQLite database. Two tables log the work of assessors, `actions` and `events`; triggers
+forbid any change of logged rows. Everything else comes from the organiser or can be computed from
+the log again.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ __all__ = [
 ]
 
 APPLICATION = 0x464F5641
-"""``FOVA`` in ASCII, by which the file is known to be a campaign."""
+"""``FOVA`` in ASCII, which identifies the file as a campaign."""
 VERSION = 1
-"""Of the tables."""
+"""Version of the tables."""
 MIGRATIONS: dict[int, str] = {}
-"""Version of the tables to the statements that lead to the next one."""
+"""Statements that upgrade each version of the tables to the next one."""
 
 _MAGIC = b"SQLite format 3\0"
 _PATIENCE = 10.0
-"""Seconds to wait for another writer, such as a command beside the server."""
+"""Seconds to wait for another writer, such as a command while the server runs."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -102,7 +102,7 @@ BEGIN SELECT RAISE(ABORT, '{table} are never deleted'); END;
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection that waits for others, and whose commits are on the disk when they return."""
+    """Open a connection that waits for other writers and commits durably."""
     connection = sqlite3.connect(
         path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
     )
@@ -113,7 +113,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Make the tables of a new campaign."""
+    """Create the tables of a new campaign."""
     script = _TABLES + "".join(_ONLY_GROW.format(table=name) for name in ("actions", "events"))
     connection.executescript(script)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -122,7 +122,7 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def damage(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite into errors about the file, with what to do."""
+    """Turn errors of SQLite into errors about the file, with advice."""
     try:
         yield
     except (UnicodeDecodeError, json.JSONDecodeError, zlib.error) as error:
@@ -157,7 +157,7 @@ def check_integrity(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _damaged(path: Path, found: str) -> InputError:
-    """Return the error for a damaged campaign: what was found, and what to do."""
+    """Return the error for a damaged campaign, with the damage found and advice."""
     reason = " ".join(found.split())
     return InputError.at(
         "campaign.damaged",
@@ -170,7 +170,7 @@ def _damaged(path: Path, found: str) -> InputError:
 
 
 def upgrade(path: Path, connection: sqlite3.Connection) -> None:
-    """Refuse what is no campaign or one of the future; bring an old one to this version."""
+    """Upgrade an old campaign; refuse other files and campaigns of a newer version."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise no_campaign(path)
     found = _version(connection)
@@ -194,7 +194,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what cannot be a campaign by its first bytes, before SQLite touches it."""
+    """Refuse a file that is not a campaign by its first bytes, before SQLite opens it."""
     try:
         with path.open("rb") as stream:
             head = stream.read(len(_MAGIC))
@@ -212,7 +212,7 @@ def check_file(path: Path) -> None:
 
 
 def no_campaign(path: Path) -> InputError:
-    """That a file is something else."""
+    """Return the error for a file that is not a campaign."""
     return InputError.at(
         "campaign.format",
         str(path),

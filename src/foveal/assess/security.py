@@ -1,9 +1,8 @@
-"""What every request passes before anything looks at it, and what every answer carries.
+"""Checks of every request, and security headers of every response.
 
-The page is told to run no script but the server's own files and to load nothing from elsewhere;
-so even a document that got markup into a page could do nothing there. Requests that change
-something must come from the server's own pages: the browser says where they come from, and a
-token that other sites cannot read has to be with them.
+The Content-Security-Policy allows only scripts and files of the server, so mark-up that got into a
+page could do nothing. Requests that change something must come from the server's own pages: the
+browser sends their origin, and they carry a token that other sites cannot read.
 """
 
 from __future__ import annotations
@@ -32,25 +31,25 @@ __all__ = [
 ]
 
 MOST_BYTES = 1_000_000
-"""Of a request's body."""
+"""Largest size of a request's body."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
-"""The Content-Security-Policy of everything."""
+"""The Content-Security-Policy of every response."""
 
 _LOG = logging.getLogger("foveal.assess")
 _MOST_PATH = 4096
 _DEEPEST = 12
-"""Levels of a JSON body; what the pages send has four."""
+"""Deepest nesting of a JSON body; pages send four levels."""
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _OWN_PAGES = ("same-origin", "none")
-"""What a browser says of a request from a page of the server, or from the address bar."""
+"""Values of Sec-Fetch-Site for requests from the server's pages or the address bar."""
 
 
-class Refusal(Exception):  # noqa: N818 - what is answered, not what went wrong
-    """A request that is not served: a status, a word for programs and a reason for people."""
+class Refusal(Exception):  # noqa: N818 - an answer rather than an error
+    """A refused request: a status, a code for programs and a reason for people."""
 
     def __init__(
         self, status: int, error: str, reason: str, headers: dict[str, str] | None = None
@@ -62,21 +61,21 @@ class Refusal(Exception):  # noqa: N818 - what is answered, not what went wrong
         self.headers = headers or {}
 
     def json(self) -> Response:
-        """For the API."""
+        """Return the refusal as a response of the API."""
         content = {"error": self.error, "reason": self.reason}
         return JSONResponse(content, self.status, headers=self.headers)
 
 
 class Guard:
-    """Checks host, origin and size of a request; puts the headers of safety on every answer.
+    """Middleware that checks host, origin and size of requests, and adds security headers.
 
     Parameters
     ----------
     app : ASGI application
     hosts : sequence of str
-        Names by which the server is called, without ports; ``*.example.org`` is every name below.
+        Host names of the server, without ports; ``*.example.org`` means every name below.
     https : bool
-        Whether browsers reach it by HTTPS, which they then do for a year.
+        Browsers use HTTPS, and must do so for the next year.
     """
 
     def __init__(self, app: ASGIApp, *, hosts: Sequence[str], https: bool = False) -> None:
@@ -86,7 +85,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            if scope["type"] == "websocket":  # there are none
+            if scope["type"] == "websocket":  # not supported
                 await send({"type": "websocket.close", "code": 1003})
             else:
                 await self.app(scope, receive, send)
@@ -104,11 +103,11 @@ class Guard:
         try:
             headers = Headers(scope=scope)
             self._check(scope, headers)
-            await self.app(scope, _bounded(headers, receive), carry)
+            await self.app(scope, _limit_body(headers, receive), carry)
         except Refusal as refusal:
             await self._refuse(refusal, scope, receive, carry)
         except ClientDisconnect:
-            pass  # nobody is left to hear of it
+            pass  # nobody is left to answer
         except Exception:
             _LOG.exception("a request for %.200r failed", scope["path"])
             if started:
@@ -118,7 +117,7 @@ class Guard:
 
     @staticmethod
     async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer where no page can be made."""
+        """Send a refusal without a rendered page."""
         if scope["path"].startswith("/api/"):
             await refusal.json()(scope, receive, send)
         else:
@@ -137,19 +136,19 @@ class Guard:
     def _check(self, scope: Scope, headers: Headers) -> None:
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or not self.knows(host):
-            raise Refusal(400, "host", "This server is not called by that name.")
+            raise Refusal(400, "host", "This server does not have that host name.")
         if len(scope.get("raw_path") or scope["path"]) > _MOST_PATH:
             raise Refusal(414, "path", "The address is too long.")
         fetched = headers.get("sec-fetch-site", "same-origin")
-        asks = scope["method"] in _SAFE and not scope["path"].startswith("/api/")
-        if not asks and fetched not in _OWN_PAGES:
+        is_page = scope["method"] in _SAFE and not scope["path"].startswith("/api/")
+        if not is_page and fetched not in _OWN_PAGES:
             raise Refusal(403, "origin", "This request comes from another site.")
         origin = headers.get("origin")
-        if scope["method"] not in _SAFE and origin is not None and not _same(origin, host):
+        if scope["method"] not in _SAFE and origin is not None and not _is_same_host(origin, host):
             raise Refusal(403, "origin", "This request comes from another site.")
 
     def knows(self, host: str) -> bool:
-        """Whether the server is called by this name, with or without a port.
+        """Return True if this is a host name of the server, with or without a port.
 
         >>> guard = Guard(PlainTextResponse(""), hosts=["localhost", "::1", "*.example.org"])
         >>> [guard.knows(host) for host in ("LOCALHOST:8642", "[::1]:80", "a.example.org")]
@@ -169,10 +168,10 @@ class Guard:
         )
 
 
-def _same(origin: str, host: str) -> bool:
-    """Whether an origin is the host itself, whatever the scheme: a proxy may speak HTTPS for us.
+def _is_same_host(origin: str, host: str) -> bool:
+    """Return True if an origin is the host itself; the scheme may differ behind a proxy.
 
-    >>> _same("https://a.org", "a.org:443"), _same("http://a.org:1", "a.org:2")
+    >>> _is_same_host("https://a.org", "a.org:443"), _is_same_host("http://a.org:1", "a.org:2")
     (True, False)
     """
     try:
@@ -185,12 +184,12 @@ def _same(origin: str, host: str) -> bool:
         return False
 
 
-def _bounded(headers: Headers, receive: Receive) -> Receive:
-    """Receive no more than a body may have, whatever its header says."""
-    too_much = Refusal(413, "size", f"A request may have {MOST_BYTES:,} bytes.")
+def _limit_body(headers: Headers, receive: Receive) -> Receive:
+    """Return a receiver that refuses bodies that are too large, regardless of their header."""
+    too_much = Refusal(413, "size", f"A request may have at most {MOST_BYTES:,} bytes.")
     declared = headers.get("content-length", "0")
     if not (declared.isascii() and declared.isdigit()):
-        raise Refusal(400, "length", "The length of the request is no number.")
+        raise Refusal(400, "length", "The length of the request is not a number.")
     if len(declared) > 12 or int(declared) > MOST_BYTES:
         raise too_much
     received = 0
@@ -217,34 +216,36 @@ def check_token(given: str | None, expected: str) -> None:
         )
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+def _refuse_number(name: str) -> Any:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
-def _finite(digits: str) -> float:
-    """A number that can be written as JSON again: 1e999 is one only as long as it is text."""
+def _parse_finite(digits: str) -> float:
+    """Return a finite number: 1e999 would become infinite, which JSON cannot hold."""
     value = float(digits)
-    return value if math.isfinite(value) else _no_constant(digits)
+    return value if math.isfinite(value) else _refuse_number(digits)
 
 
 async def read_json(request: Request) -> dict[str, Any]:
-    """The JSON object that a request carries; nothing else, nothing deep, no broken text."""
+    """Return the JSON object in the body of a request; refuse anything else."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind != "application/json":
         raise Refusal(400, "type", f"The body is {kind or 'untyped'!r}; expected application/json.")
     body = await request.body()
     try:
-        found = json.loads(body.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite)
+        found = json.loads(
+            body.decode("utf-8"), parse_constant=_refuse_number, parse_float=_parse_finite
+        )
     except (ValueError, RecursionError) as error:
-        raise Refusal(400, "json", "The body is no JSON in UTF-8.") from error
+        raise Refusal(400, "json", "The body is not JSON in UTF-8.") from error
     if not isinstance(found, dict):
-        raise Refusal(400, "json", "The body is no JSON object.")
+        raise Refusal(400, "json", "The body is not a JSON object.")
     _check_depth(found)
     return found
 
 
 def _check_depth(found: Any) -> None:
-    """Refuse deep nesting, and text that is none: half of a surrogate pair, or a null."""
+    """Refuse deep nesting, and text with lone surrogates or null characters."""
     level = [found]
     for _ in range(_DEEPEST):
         deeper: list[Any] = []
@@ -255,7 +256,7 @@ def _check_depth(found: Any) -> None:
             elif isinstance(value, list):
                 deeper += value
             elif isinstance(value, str) and not _is_text(value):
-                raise Refusal(400, "json", "A text holds characters that are none.")
+                raise Refusal(400, "json", "A text holds invalid characters.")
         level = deeper
         if not level:
             return
@@ -271,7 +272,7 @@ def _is_text(value: str) -> bool:
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """The fields of a form, the first of each name."""
+    """Return the fields of a form; the first value of each name counts."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise Refusal(400, "type", "Expected a form.")

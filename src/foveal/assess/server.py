@@ -1,8 +1,8 @@
-"""The server of a campaign: routes, sign-in, and what happens when something goes wrong.
+"""The server of a campaign: routes, sign-in and error pages.
 
-Everything that touches the database runs in a thread of its own; the event loop only passes
-messages. Nothing outside the collection is ever served: documents are found by name in its index,
-never by a path, and files only come from the package's own directory of static ones.
+All work on the database runs in worker threads; the event loop only passes messages. Documents are
+found by name in the index, never by a file path. The only files served are the package's own
+static ones.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from foveal.errors import FovealError, InputError
 __all__ = ["COOKIE", "LOOPBACK", "create_app", "listen", "serve", "web_server"]
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-"""Hosts that only this machine reaches."""
+"""Hosts that only this machine can reach."""
 
 _LOG = logging.getLogger("foveal.assess")
 _ENTRY = "foveal_login"
-"""The cookie of somebody at the door, which the form has to match."""
+"""The cookie of the log-in page, which must match its form."""
 _TITLES = {
     400: "That cannot be understood",
     403: "That is not open to you",
@@ -63,7 +63,7 @@ _PROBLEMS: dict[int | None, tuple[str, str]] = {
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_NOTADB: _DAMAGED,
 }
-"""Errors of SQLite that do not pass by themselves: a word for programs and a reason for people."""
+"""Permanent errors of SQLite: a code for programs and a reason for people."""
 _BUSY = ("busy", "The campaign cannot be used at the moment; try again.")
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -78,17 +78,17 @@ def create_app(
     cookie: str = COOKIE,
     now: Callable[[], float] = time.time,
 ) -> Starlette:
-    """The application that serves a campaign.
+    """Return the application that serves a campaign.
 
     Parameters
     ----------
     campaign : Campaign
     local : LocalAccess, optional
-        The one-time link with which one person signs in on this machine.
+        The one-time link by which one person signs in on this machine.
     hosts : sequence of str
-        The names by which browsers reach the server; others are refused.
+        Host names of the server; requests for others are refused.
     https : bool
-        Whether browsers reach it by HTTPS (through a proxy): cookies are then for HTTPS only.
+        Browsers use HTTPS (through a proxy), so cookies are for HTTPS only.
     cookie : str
         The name of the session's cookie.
     now : callable
@@ -106,8 +106,8 @@ def create_app(
         idle.join()
         site.close()
 
-    async def refused(request: Request, error: Exception) -> Response:
-        return await site.run(_refused, site, request, error)
+    async def refuse(request: Request, error: Exception) -> Response:
+        return await site.run(_answer_error, site, request, error)
 
     app = Starlette(
         routes=[
@@ -122,10 +122,10 @@ def create_app(
         ],
         middleware=[Middleware(Guard, hosts=hosts, https=https)],
         exception_handlers={
-            Refusal: refused,
-            HTTPException: refused,
-            FovealError: refused,
-            sqlite3.Error: refused,
+            Refusal: refuse,
+            HTTPException: refuse,
+            FovealError: refuse,
+            sqlite3.Error: refuse,
         },
         lifespan=lifespan,
     )
@@ -141,9 +141,9 @@ async def _healthy(_: Request) -> Response:
 # -- errors ---------------------------------------------------------------------------------------
 
 
-def _refused(site: Site, request: Request, error: Exception) -> Response:
-    """An answer that says no more than it must."""
-    refusal = _refusal(error)
+def _answer_error(site: Site, request: Request, error: Exception) -> Response:
+    """Return JSON for the API, the log-in page, or a page that explains the error."""
+    refusal = _make_refusal(error)
     path = request.scope["path"]
     if path.startswith("/api/"):
         return refusal.json()
@@ -161,8 +161,8 @@ def _refused(site: Site, request: Request, error: Exception) -> Response:
     return page
 
 
-def _refusal(error: Exception) -> Refusal:
-    """What to say of an error; nothing of files and statements."""
+def _make_refusal(error: Exception) -> Refusal:
+    """Return the refusal for an error, without details of files and SQL."""
     match error:
         case Refusal():
             return error
@@ -170,23 +170,24 @@ def _refusal(error: Exception) -> Refusal:
             return Refusal(404, "address", "There is no such page.")
         case HTTPException():
             return Refusal(
-                error.status_code, "method", "Not in this way.", dict(error.headers or {})
+                error.status_code,
+                "method",
+                "This request is not allowed here.",
+                dict(error.headers or {}),
             )
         case InputError():
             _LOG.error("the collection cannot be read: %s", error)
             return Refusal(503, "collection", "The document cannot be read from the collection.")
         case FovealError():
-            return Refusal(422, "refused", _sentence(str(error)))
+            reason = str(error)
+            sentence = reason[:1].upper() + reason[1:] + ("" if reason.endswith(".") else ".")
+            return Refusal(422, "refused", sentence)
         case _:
             _LOG.error("the campaign cannot be used: %s", error)
             return Refusal(503, *_PROBLEMS.get(error_code(error), _BUSY))
 
 
-def _sentence(reason: str) -> str:
-    return reason[:1].upper() + reason[1:] + ("" if reason.endswith(".") else ".")
-
-
-# -- requests of those who have signed in ---------------------------------------------------------
+# -- requests of signed-in users ------------------------------------------------------------------
 
 
 def _endpoint(site: Site, endpoint: Endpoint) -> Handler:
@@ -211,13 +212,13 @@ def _page(site: Site, work: Callable[[Site, Visit, Request], Response]) -> Handl
     return handle
 
 
-# -- the door -------------------------------------------------------------------------------------
+# -- signing in and out ---------------------------------------------------------------------------
 
 
 def _login_form(
     site: Site, request: Request, problem: str = "", name: str = "", status: int = 200
 ) -> Response:
-    # The same for all tabs of a browser: a second form does not spoil the first.
+    # All tabs of a browser share the token, so that a second form leaves the first valid.
     token = request.cookies.get(_ENTRY, "")
     if not re.fullmatch(r"[\w-]{32}", token, re.ASCII):
         token = secrets.token_urlsafe(24)
@@ -251,25 +252,25 @@ def _login_page(site: Site) -> Handler:
 def _login(site: Site) -> Handler:
     async def handle(request: Request) -> Response:
         fields = await read_form(request)
-        return await site.run_at_door(_signed_in, site, request, fields)
+        return await site.run_at_door(_check_login, site, request, fields)
 
     return handle
 
 
-def _signed_in(site: Site, request: Request, fields: dict[str, str]) -> Response:
-    """A session for who knows the password; who does not learns nothing, and waits."""
+def _check_login(site: Site, request: Request, fields: dict[str, str]) -> Response:
+    """Start a session if name and password are right; else show the form again."""
     known, given = request.cookies.get(_ENTRY, ""), fields.get("csrf", "")
     if not known or not compare_digest(known.encode(), given.encode()):
         return _login_form(site, request, "The form was too old. Please try again.", status=403)
     name, password = fields.get("name", ""), fields.get("password", "")
     address = request.client.host if request.client else ""
-    # In this order: who may try no more must not use up the tries of others.
+    # In this order: a blocked address must not use up the attempts of others.
     own = f"{name}\n{address}"
     wait = site.addresses.wait(address) or site.tries.wait(own) or site.names.wait(name)
     if wait:
-        _LOG.warning("too many tries to sign in from %s", address)
+        _LOG.warning("too many attempts to sign in from %s", address)
         minutes = -(-wait // 60)
-        problem = f"Too many tries. Please wait {minutes} minute{'s' * (minutes > 1)}."
+        problem = f"Too many attempts. Please wait {minutes} minute{'s' * (minutes > 1)}."
         page = _login_form(site, request, problem, status=429)
         page.headers["Retry-After"] = str(wait)
         return page
@@ -285,13 +286,13 @@ def _signed_in(site: Site, request: Request, fields: dict[str, str]) -> Response
 
 
 def _start(site: Site) -> Handler:
-    """The one-time link of a local server."""
+    """Return the handler of the one-time link of a local server."""
 
     def make(request: Request) -> Response:
         local = site.local
         if local is None:
             raise Refusal(404, "address", "There is no such page.")
-        if request.method == "HEAD":  # somebody looks where the link leads
+        if request.method == "HEAD":  # a preview must not use up the link
             return Response()
         if local.redeem(request.query_params.get("token", "")):
             response = RedirectResponse("/", 303)
@@ -300,7 +301,7 @@ def _start(site: Site) -> Handler:
         if site.visit(request) is not None:  # the same link again, in the same browser
             return RedirectResponse("/", 303)
         return _login_form(
-            site, request, "This link has been used, or is of another server.", status=403
+            site, request, "This link has been used, or belongs to another server.", status=403
         )
 
     async def handle(request: Request) -> Response:
@@ -334,14 +335,14 @@ def _logout(site: Site) -> Handler:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that waits for browsers; raises OSError where it cannot."""
+    """Return a listening socket; raise OSError if that fails."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Of TCP by name: only then does asyncio send small answers at once, not 40 ms later.
+    # Name TCP explicitly: otherwise asyncio delays small answers by 40 ms.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
-        made.listen(128)  # who comes before the server runs waits, and is not turned away
+        made.listen(128)  # requests that come before the server runs wait
     except BaseException:
         made.close()
         raise
@@ -351,11 +352,11 @@ def listen(host: str, port: int) -> socket.socket:
 def web_server(
     app: Starlette, *, behind_proxy: bool = False, patience: float = PATIENCE
 ) -> uvicorn.Server:
-    """A server of HTTP for the application, yet to be run.
+    """Return an HTTP server for the application, not yet running.
 
-    Addresses of browsers are taken from a proxy's headers only if the server is said to be
-    behind one on this machine: anybody could send such headers. A request that does not arrive
-    within so many seconds is given up.
+    Addresses of browsers are taken from proxy headers only if `behind_proxy` is set, since anybody
+    could send such headers; the proxy must run on this machine. A request that does not arrive
+    within `patience` seconds is dropped.
     """
     config = uvicorn.Config(
         app,
@@ -368,11 +369,11 @@ def web_server(
         proxy_headers=behind_proxy,
         forwarded_allow_ips="127.0.0.1,::1" if behind_proxy else "",
         timeout_keep_alive=75,
-        timeout_graceful_shutdown=5,  # docker kills ten seconds after it asked
+        timeout_graceful_shutdown=5,  # Docker kills a container after ten seconds
     )
     return uvicorn.Server(config)
 
 
 def serve(app: Starlette, listening: socket.socket, *, behind_proxy: bool = False) -> None:
-    """Serve until stopped; requests that are under way are finished first."""
+    """Serve until stopped; finish pending requests first."""
     web_server(app, behind_proxy=behind_proxy).run(sockets=[listening])

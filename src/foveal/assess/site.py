@@ -1,4 +1,4 @@
-"""What all handlers of the server share: who asks, for which topic, and what is left to judge."""
+"""State and helpers that all handlers of the server share: users, permissions, pages."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _T = TypeVar("_T")
 
 
 class Person(NamedTuple):
-    """Who asks."""
+    """A signed-in user."""
 
     name: str
     organiser: bool
 
 
 class Visit(NamedTuple):
-    """A request of somebody who has signed in."""
+    """The user and session of a request."""
 
     user: Person
     session: Session
@@ -59,18 +59,18 @@ class Visit(NamedTuple):
 
 
 class Access(NamedTuple):
-    """What a visit may do with a topic."""
+    """The permissions of a request on a topic."""
 
     topic: str
     assessor: str
-    """In whose name: the visitor's, or that of the final set."""
+    """The assessor whose work it concerns: the user, or `FINAL` in adjudication."""
     may_act: bool
-    """Whether it may change anything; organisers may look at every topic."""
+    """True if changes are allowed; organisers may view every topic."""
     adjudicates: bool = False
 
 
 class Condition(NamedTuple):
-    """How far an assessor is with a document, for programs and for people."""
+    """The progress of an assessor on a document: a code, and words for people."""
 
     kind: str
     words: str
@@ -82,14 +82,14 @@ _MARKED = Condition("marked", "marked, not validated")
 _RELEVANT = Condition("relevant", "relevant")
 _IRRELEVANT = Condition("irrelevant", "not relevant")
 CONDITIONS = (_NEW, _SEEN, _MARKED, _RELEVANT, _IRRELEVANT)
-"""All there are, from nothing done to all done."""
+"""All conditions, from not seen to judged."""
 
 Work = Callable[["Site", Visit, Request, dict[str, Any]], Response]
-"""What answers a request; the last argument is its body, empty if there is none."""
+"""A function that answers a request; the last argument is its body, which may be empty."""
 
 
 def condition(summary: AssessmentSummary | None, *, viewed: bool) -> Condition:
-    """How far an assessor is with a document.
+    """Return the progress of an assessor on a document.
 
     >>> condition(AssessmentSummary(3, relevant=True, validated=False, spans=2), viewed=True).words
     'marked, not validated'
@@ -102,7 +102,7 @@ def condition(summary: AssessmentSummary | None, *, viewed: bool) -> Condition:
 
 
 def quoted(name: str) -> str:
-    """A name as a part of an address.
+    """Quote a name for use in a URL.
 
     >>> quoted("a b/ü?")
     'a%20b/%C3%BC%3F'
@@ -111,12 +111,12 @@ def quoted(name: str) -> str:
 
 
 def document_path(topic: str, doc: str, *, final: bool = False) -> str:
-    """The address of an article page."""
+    """Return the URL path of an article page."""
     return f"/topics/{quoted(topic)}/documents/{quoted(doc)}" + (f"?as={FINAL}" if final else "")
 
 
 def answer(content: Mapping[str, Any], status: int = 200) -> Response:
-    """JSON; half a surrogate pair in a document is escaped, for UTF-8 has no bytes for it."""
+    """Return a JSON response; escape lone surrogates, which UTF-8 cannot encode."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     try:
         body = text.encode()
@@ -125,16 +125,16 @@ def answer(content: Mapping[str, Any], status: int = 200) -> Response:
     return Response(body, status, media_type="application/json")
 
 
-def _moment(at: str) -> str:
-    """A time of the log; scripts show it in the time zone of the reader.
+def _format_time(at: str) -> str:
+    """Format a time of the log; scripts convert it to the reader's time zone.
 
-    >>> _moment("2009-12-07T09:30:12.345+00:00")
+    >>> _format_time("2009-12-07T09:30:12.345+00:00")
     '2009-12-07 09:30 UTC'
     """
     return datetime.fromisoformat(at).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _environment() -> Environment:
+def _make_environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -143,13 +143,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["path"] = quoted
-    made.filters["moment"] = _moment
+    made.filters["moment"] = _format_time
     return made
 
 
 @dataclass(frozen=True)
 class Site:
-    """A campaign that is served.
+    """A served campaign.
 
     Parameters
     ----------
@@ -158,15 +158,16 @@ class Site:
     local : LocalAccess, optional
         The one-time link of a local server.
     https : bool
-        Whether cookies are for HTTPS only.
+        Cookies are for HTTPS only.
     cookie : str
-        The name of the session's cookie; ports share cookies, so servers on one machine differ.
+        The name of the session's cookie. Servers on one machine need different names, since all
+        ports share cookies.
     workers, door : ThreadPoolExecutor
-        Threads that stay, for each keeps a connection to the database. Those at the door hash
-        passwords, 32 MB each; a crowd there keeps nobody from saving.
+        Long-lived threads, each with a connection to the database. Those of `door` hash passwords,
+        32 MB each, so that many log-ins do not delay saving.
     addresses, tries, names : Limit
-        Of failed log-ins: from an address, at a name from an address, and at a name from anywhere.
-        The last is more than one address has, or anybody could keep anybody else out.
+        Limits on failed log-ins: from an address, for a name from an address, and for a name from
+        anywhere. The last is higher, or one address could lock a user out.
     """
 
     campaign: Campaign
@@ -179,26 +180,26 @@ class Site:
     addresses: Limit = field(default_factory=lambda: Limit(30, 300))
     tries: Limit = field(default_factory=lambda: Limit(10, 300))
     names: Limit = field(default_factory=lambda: Limit(60, 300))
-    templates: Environment = field(default_factory=_environment)
+    templates: Environment = field(default_factory=_make_environment)
 
     async def run(self, work: Callable[..., _T], *given: Any) -> _T:
-        """Do something with the database, away from the event loop."""
+        """Run a function that uses the database in a worker thread."""
         return await asyncio.get_running_loop().run_in_executor(self.workers, work, *given)
 
     async def run_at_door(self, work: Callable[..., _T], *given: Any) -> _T:
-        """Do something that takes its time on purpose."""
+        """Run a function that hashes passwords in a thread of its own pool."""
         return await asyncio.get_running_loop().run_in_executor(self.door, work, *given)
 
     def close(self) -> None:
-        """Finish what is under way."""
+        """Finish pending work and close the sessions."""
         for pool in (self.door, self.workers):
             pool.shutdown()
         self.sessions.close()
 
-    # -- who ------------------------------------------------------------------------------------
+    # -- users ----------------------------------------------------------------------------------
 
     def visit(self, request: Request) -> Visit | None:
-        """Who asks, if they have signed in and their account still exists."""
+        """Return user and session of a request; None without a session or an account."""
         token = request.cookies.get(self.cookie, "")
         session = self.sessions.find(token)
         if session is None:
@@ -211,29 +212,29 @@ class Site:
         return Visit(Person(user.name, owner or user.role == "organiser"), session, token)
 
     def needed(self, request: Request) -> Visit:
-        """Who asks; refuses those who have not signed in."""
+        """Return user and session of a request; refuse it if nobody is signed in."""
         visit = self.visit(request)
         if visit is None:
             raise Refusal(401, "login", "You are not signed in.")
         return visit
 
     def sign_in(self, request: Request, response: Response, user: str, how: str) -> None:
-        """Begin a session with a token that nobody can have known before."""
+        """Begin a session with a new token."""
         old = request.cookies.get(self.cookie)
         token, _ = self.sessions.begin(user, instead_of=old)
         self.set_cookie(response, self.cookie, token)
         self.campaign.log(user, None, None, "login", {"how": how})
 
     def set_cookie(self, response: Response, name: str, value: str) -> None:
-        """A cookie that scripts cannot read and other sites cannot send."""
+        """Set a cookie that scripts cannot read and other sites cannot send."""
         response.set_cookie(
             name, value, httponly=True, samesite="strict", secure=self.https, path="/"
         )
 
-    # -- what -----------------------------------------------------------------------------------
+    # -- permissions and documents --------------------------------------------------------------
 
     def access(self, visit: Visit, request: Request) -> Access:
-        """What the visitor may do with the topic of the address; refuses who may nothing."""
+        """Return the user's permissions on the topic of a request; refuse it if there are none."""
         topic = request.path_params["topic"]
         if topic not in self.campaign.topics:
             raise Refusal(404, "topic", "There is no such topic.")
@@ -248,21 +249,21 @@ class Site:
         return Access(topic, visit.user.name, may_act=assigned)
 
     def acting(self, visit: Visit, request: Request) -> Access:
-        """As `access`, for what changes something."""
+        """Return the permissions as `access` does; refuse the request if changes are forbidden."""
         access = self.access(visit, request)
         if not access.may_act:
             raise Refusal(403, "assignment", "This topic is not assigned to you.")
         return access
 
     def organiser(self, visit: Visit) -> None:
-        """Refuse who does not organise the campaign."""
+        """Refuse users who are not organisers."""
         if not visit.user.organiser:
             raise Refusal(403, "role", "Only organisers may do that.")
 
     def documents(self, access: Access) -> dict[str, bool]:
-        """What there is to judge, in its order, and whether it is validated.
+        """Return the documents to judge in order, with whether each is validated.
 
-        That is the pool; who adjudicates has what somebody has validated of it.
+        Assessors judge the whole pool; adjudicators the documents that somebody has validated.
         """
         rows = self.campaign.reading().execute(
             "SELECT pool.doc, coalesce(own.validated, 0) AS validated FROM pool "
@@ -276,7 +277,7 @@ class Site:
         return {row["doc"]: bool(row["validated"]) for row in rows.fetchall()}
 
     def left(self, access: Access) -> tuple[int, int]:
-        """How many documents are not validated yet, and how many there are."""
+        """Return the number of documents that are not validated yet, and of all documents."""
         validated = self.documents(access).values()
         return len(validated) - sum(validated), len(validated)
 
@@ -292,7 +293,7 @@ class Site:
         csrf: str | None = None,
         **given: Any,
     ) -> Response:
-        """A page."""
+        """Render a page from a template."""
         text = self.templates.get_template(template).render(
             user=None if visit is None else visit.user,
             csrf=csrf if csrf is not None else "" if visit is None else visit.session.csrf,

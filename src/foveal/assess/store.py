@@ -1,7 +1,7 @@
-"""A campaign: topics, pools, documents and the log of all that was done, in one SQLite file.
+"""A campaign: topics, pools, documents and the log of all actions, in one SQLite file.
 
-Nothing is lost: an action is on the disk before anybody hears that it was saved, the log of actions
-only grows, and what else there is (the state of each assessment) can be worked out from it again.
+Nothing is lost: an action is on the disk before it is acknowledged, and logged actions never
+change. The state of each assessment can be computed from the log again.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ __all__ = [
 ]
 
 _HISTORIES = 64
-"""How many are kept at hand."""
+"""Number of histories cached."""
 _NAME = re.compile(r"[!-~]{1,100}")
-"""What may name an action."""
+"""Allowed names of actions."""
 _MOST_TIME = 40
 
 Key = tuple[str, str, str]
@@ -52,7 +52,7 @@ Key = tuple[str, str, str]
 
 
 class ConflictError(FovealError):
-    """An action on a version of an assessment that is no longer the last one."""
+    """An action that was based on an old version of an assessment."""
 
     def __init__(self, history: History) -> None:
         self.version, self.state = history.version, history.state
@@ -61,18 +61,18 @@ class ConflictError(FovealError):
 
 
 class Saved(NamedTuple):
-    """What came of an action."""
+    """The outcome of an action."""
 
     version: int
     state: State
     can_undo: bool
     can_redo: bool
     repeated: bool = False
-    """Whether it was saved before, and this is what came of it then."""
+    """True if the action was saved before; this is its outcome then."""
 
 
 class AssessmentSummary(NamedTuple):
-    """What is known of an assessment without looking into it."""
+    """The main figures of an assessment, without its state."""
 
     version: int
     relevant: bool
@@ -89,7 +89,7 @@ class Campaign(People, Holdings, Events):
 
     @classmethod
     def create(cls, path: str | Path, **given: Any) -> Campaign:
-        """Make a campaign, whole or not at all, and open it: see `creating.create`."""
+        """Create a campaign and open it; takes the arguments of `creating.create`."""
         from foveal.assess.creating import create
 
         create(Path(path), **given)
@@ -105,42 +105,42 @@ class Campaign(People, Holdings, Events):
         ----------
         path : path
         collection : Collection, optional
-            Its index; by default it is where it was, seen from the campaign.
+            Its index; by default it is opened from its path relative to the campaign.
         clock : callable
-            Tells when things happen.
+            Returns the present time.
         """
         return cls(Path(path), collection, clock)
 
     def history(self, assessor: str, topic: str, doc: str) -> History:
-        """All that an assessor did to a document."""
+        """Return the history of an assessor's actions on a document."""
         with self._lock:
             return self._history(self.reading(), (assessor, topic, doc)).copy()
 
     def _history(self, connection: sqlite3.Connection, key: Key) -> History:
-        """The history as the log has it; only who holds the lock may go on with it."""
+        """Return the cached history, brought up to date; the caller must hold the lock."""
         found = self._histories.get(key) or History()
-        # Another process may have gone on with it.
+        # Another process may have added actions.
         rows = connection.execute(
             "SELECT payload FROM actions WHERE assessor = ? AND topic = ? AND doc = ? "
             "AND version > ? ORDER BY version",
             (*key, found.version),
         )
         for row in rows.fetchall():
-            found.add(_action(row))
+            found.add(_read_action(row))
         self._histories.put(key, found)
         return found
 
     def actions(self, assessor: str, topic: str, doc: str) -> list[tuple[Action, str]]:
-        """The actions of an assessor on a document, with when they were saved."""
+        """Return an assessor's actions on a document, with the times at which they were saved."""
         rows = self.reading().execute(
             "SELECT payload, at FROM actions WHERE assessor = ? AND topic = ? AND doc = ? "
             "ORDER BY version",
             (assessor, topic, doc),
         )
-        return [(_action(row), row["at"]) for row in rows.fetchall()]
+        return [(_read_action(row), row["at"]) for row in rows.fetchall()]
 
     def state(self, assessor: str, topic: str, doc: str) -> tuple[int, State]:
-        """Version and state of an assessment; version 0 if nothing was done yet."""
+        """Return version and state of an assessment; version 0 before the first action."""
         row = one(
             self.reading(),
             "SELECT version, state FROM assessments WHERE assessor = ? AND topic = ? AND doc = ?",
@@ -148,10 +148,10 @@ class Campaign(People, Holdings, Events):
             topic,
             doc,
         )
-        return (0, State()) if row is None else (row["version"], _state(row))
+        return (0, State()) if row is None else (row["version"], _read_state(row))
 
     def states(self, assessor: str, topic: str) -> dict[str, AssessmentSummary]:
-        """The documents of a topic that an assessor has done something to."""
+        """Return summaries of an assessor's assessments of a topic, by document."""
         rows = self.reading().execute(
             "SELECT doc, version, relevant, validated, spans FROM assessments "
             "WHERE assessor = ? AND topic = ?",
@@ -165,24 +165,24 @@ class Campaign(People, Holdings, Events):
         }
 
     def assessments(self) -> Iterator[tuple[str, str, str, int, State]]:
-        """Assessor, topic, document, version and state of everything that was assessed."""
+        """Yield assessor, topic, document, version and state of every assessment."""
         rows = self.reading().execute(
             "SELECT assessor, topic, doc, version, state FROM assessments "
             "JOIN topics USING (topic) LEFT JOIN pool USING (topic, doc) "
             "ORDER BY position, priority, assessor"
         )
         for row in rows.fetchall():
-            yield row["assessor"], row["topic"], row["doc"], row["version"], _state(row)
+            yield row["assessor"], row["topic"], row["doc"], row["version"], _read_state(row)
 
     def missing(self, topic: str, doc: str, state: State) -> list[Missing]:
-        """What keeps a document in this state from being validated."""
+        """Return the reasons why a document in this state cannot be validated."""
         if self.procedure == "2003":
             pooled = self.pooled(topic, doc)
             return missing(self.procedure, state, self.elements(doc), pooled)
         return missing(self.procedure, state, self.elements(doc))
 
     def grades(self, doc: str, state: State) -> dict[str, dict[str, str]]:
-        """The grades of elements, given and inferred."""
+        """Return the given and inferred grades of elements."""
         return inferred(self.procedure, state, self.elements(doc))
 
     def act(
@@ -199,25 +199,28 @@ class Campaign(People, Holdings, Events):
         client_at: str | None = None,
         actor: str | None = None,
     ) -> Saved:
-        """Save an action; when this returns, it is on the disk.
+        """Save an action; it is on the disk when this returns.
 
         Parameters
         ----------
         assessor, topic, doc : str
         uuid : str
-            Names the action. One that was saved before is not saved again, whatever `base` is.
+            Name of the action. A name that was saved before is not saved again, for any `base`.
         base : int
-            The version that the action goes on from; raises `ConflictError` if it is not the last.
+            The version that the action is based on; raises `ConflictError` if it is not the last.
         action : Action
         length, digest : int, str
             `AssessedDocument.length` and `AssessedDocument.sha256` of the text that the assessor
             sees; an action on any other text is refused.
         client_at : str, optional
-            When it was done, by the assessor's clock.
+            The time of the action by the assessor's clock.
         actor : str, optional
-            Who did it in the assessor's name, such as the organiser who adjudicates.
+            The user who acts in the assessor's name, such as an organiser who adjudicates.
         """
-        _check_written(uuid, client_at)
+        if not _NAME.fullmatch(uuid):
+            raise RefusedError(f"{uuid!r:.60} cannot name an action")
+        if client_at is not None and not (client_at.isascii() and len(client_at) <= _MOST_TIME):
+            raise RefusedError(f"{client_at!r:.60} is not a time")
         key = (assessor, topic, doc)
         payload = dumps(action.to_json())
         with self._lock:
@@ -244,34 +247,31 @@ class Campaign(People, Holdings, Events):
     def _repeated(
         self, connection: sqlite3.Connection, key: Key, uuid: str, payload: str
     ) -> Saved | None:
-        """What came of an action when it was saved the first time."""
+        """Return the outcome of an action that was saved before, or None."""
         query = "SELECT assessor, topic, doc, version, payload FROM actions WHERE uuid = ?"
         row = one(connection, query, uuid)
         if row is None:
             return None
         if (*row[:3], row["payload"]) != (*key, payload):
             raise RefusedError(f"{uuid!r:.60} already names another action")
-        return self._outcome(connection, key, row["version"])._replace(repeated=True)
-
-    def _outcome(self, connection: sqlite3.Connection, key: Key, version: int) -> Saved:
-        """What came of the action that made a version."""
+        version = row["version"]
         rows = connection.execute(
             "SELECT payload FROM actions WHERE assessor = ? AND topic = ? AND doc = ? "
             "AND version <= ? ORDER BY version",
             (*key, version),
         )
-        then = History(_action(row) for row in rows.fetchall())
-        return Saved(version, then.state, then.can_undo, then.can_redo)
+        then = History(_read_action(row) for row in rows.fetchall())
+        return Saved(version, then.state, then.can_undo, then.can_redo, repeated=True)
 
     def _check_target(
         self, connection: sqlite3.Connection, key: Key, length: int, digest: str
     ) -> None:
-        """Refuse an action by nobody, outside the pool, or on another text."""
+        """Refuse an action by an unknown assessor, outside the pool, or on another text."""
         assessor, topic, doc = key
         if assessor != FINAL and not one(
             connection, "SELECT 1 FROM users WHERE name = ?", assessor
         ):
-            raise RefusedError(f"there is no assessor {assessor!r}")
+            raise RefusedError(f"unknown assessor {assessor!r}")
         row = one(
             connection,
             "SELECT length, sha256 FROM documents JOIN pool USING (doc) "
@@ -283,12 +283,12 @@ class Campaign(People, Holdings, Events):
             raise RefusedError(f"document {doc!r} is not in the pool of topic {topic!r}")
         if (length, digest) != (row["length"], row["sha256"]):
             raise RefusedError(
-                f"the text of {doc!r} is not the one that is assessed: {length} characters, "
+                f"the text of {doc!r} differs from the assessed one: {length} characters, "
                 f"expected {row['length']} of the same hash; nothing was saved"
             )
 
     def _check_procedure(self, topic: str, doc: str, state: State, action: Action) -> None:
-        """Refuse what the procedure does not allow, such as to validate what is not complete."""
+        """Refuse an action that the procedure forbids, such as validation of an incomplete one."""
         if self.procedure != "2006" or action.kind in ("grade", "replace"):
             refuse(self.procedure, state, action, self.elements(doc))
         if action.kind == "replace" and action.state is not None:
@@ -303,7 +303,7 @@ class Campaign(People, Holdings, Events):
             raise RefusedError(f"cannot be validated: {lacking[0].reason}{more}")
 
     def _keep(self, connection: sqlite3.Connection, key: Key, version: int, state: State) -> None:
-        """Note the state that a log has led to."""
+        """Store the state that the log leads to."""
         connection.execute(
             "INSERT OR REPLACE INTO assessments VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -317,7 +317,7 @@ class Campaign(People, Holdings, Events):
         )
 
     def rebuild(self) -> None:
-        """Work out all states from the log again."""
+        """Compute all states from the log again."""
         with self.writing() as connection:
             connection.execute("DELETE FROM assessments")
             rows = connection.execute("SELECT DISTINCT assessor, topic, doc FROM actions")
@@ -329,9 +329,9 @@ class Campaign(People, Holdings, Events):
     def backup(
         self, path: str | Path, *, progress: Callable[[int, int], None] | None = None
     ) -> None:
-        """Copy the campaign while it is used, whole or not at all; never over another file.
+        """Copy the campaign to a new file, also while it is in use.
 
-        Raises InputError if the campaign is damaged.
+        Raises InputError without leaving a copy if the campaign is damaged.
         """
         from foveal.assess.creating import placed, relative
 
@@ -340,20 +340,20 @@ class Campaign(People, Holdings, Events):
             copy = connect(temporary)
             try:
 
-                def told(_: int, left: int, total: int) -> None:
+                def report(_: int, left: int, total: int) -> None:
                     if progress is not None:
                         progress(total - left, total)
 
                 reading = self.reading()
-                # What is written meanwhile would make the copy begin again, each time.
+                # A transaction of its own: otherwise every write would restart the copy.
                 reading.execute("BEGIN")
                 try:
                     reading.execute("SELECT 1 FROM meta").fetchone()
-                    reading.backup(copy, pages=2000, progress=told)
+                    reading.backup(copy, pages=2000, progress=report)
                 finally:
                     reading.execute("ROLLBACK")
-                check_integrity(self.path, copy)  # its pages are those of the campaign
-                # Where index and documents are is told as seen from the file.
+                check_integrity(self.path, copy)  # the copy has the same pages as the campaign
+                # The paths of index and documents are relative to the file.
                 for key in ("index", "source"):
                     place = relative(self.path.parent / self.meta[key], target)
                     copy.execute("UPDATE meta SET value = ? WHERE key = ?", (place, key))
@@ -363,17 +363,9 @@ class Campaign(People, Holdings, Events):
                 copy.close()
 
 
-def _action(row: sqlite3.Row) -> Action:
+def _read_action(row: sqlite3.Row) -> Action:
     return Action.from_json(json.loads(row["payload"]))
 
 
-def _state(row: sqlite3.Row) -> State:
+def _read_state(row: sqlite3.Row) -> State:
     return State.from_json(json.loads(row["state"]))
-
-
-def _check_written(uuid: str, client_at: str | None) -> None:
-    """Refuse names and times that are none."""
-    if not _NAME.fullmatch(uuid):
-        raise RefusedError(f"{uuid!r:.60} cannot name an action")
-    if client_at is not None and not (client_at.isascii() and len(client_at) <= _MOST_TIME):
-        raise RefusedError(f"{client_at!r:.60} is no time")

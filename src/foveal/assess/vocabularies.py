@@ -1,7 +1,7 @@
-"""What elements look like: a role for every tag of the vocabularies we know, a rule for all others.
+"""Roles of elements: a table for each known vocabulary, and a rule for all other tags.
 
-A role is a word out of `ROLES` that a style sheet knows. It is decided here, from names of tags and
-where they stand, and nothing else of a document's mark-up reaches a page.
+A role is a word of `ROLES` that the style sheet knows. It depends only on the tags of an element
+and its parent; nothing else of a document's mark-up reaches a page.
 """
 
 from __future__ import annotations
@@ -46,26 +46,25 @@ ROLES = (
     "math",
     "hidden-meta",
 )
-"""What a style sheet must know; ``plain`` is text whose line breaks are its only structure, and
-``hidden-meta`` is about the document rather than of it: shown small, or on request."""
+"""Roles that the style sheet must know. ``plain`` is text with no structure but its line breaks;
+``hidden-meta`` is metadata, shown small or on request."""
 
 _INLINE = ("inline", "emph", "strong", "link", "sub", "sup", "small", "code", "math")
-"""Roles of elements that stand in a line: what is in them stands there too."""
+"""Roles of inline elements; their children are inline, too."""
 _BLANKS = np.array([9, 10, 13, 32], dtype=np.uint32)
 _MOST_TITLE = 200
 
 
 @dataclass(frozen=True)
 class TagVocabulary:
-    """How the elements of a kind of documents look.
+    """Roles and titles of one vocabulary.
 
     Parameters
     ----------
     roles : mapping
         Tag to role; ``parent/tag`` goes before ``tag``. Tags are without their prefix.
     titles : tuple of str
-        Ends of paths, without ordinals, of the element that holds a document's title: the first
-        that a document has.
+        Ends of the paths of title elements, without ordinals; the first that a document has counts.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -73,7 +72,7 @@ class TagVocabulary:
 
 
 def _tags(**roles: str) -> dict[str, str]:
-    """Tag to role, from role to tags."""
+    """Return the role of each tag, from the tags of each role."""
     return {tag: role.replace("_", "-") for role, tags in roles.items() for tag in tags.split()}
 
 
@@ -236,7 +235,7 @@ VOCABULARIES: Mapping[str, TagVocabulary] = {
     "ieee": _IEEE,
     "generic": _GENERIC,
 }
-"""Name of a vocabulary to how its elements look."""
+"""Vocabularies by name."""
 
 _MARKS: tuple[tuple[str, frozenset[str]], ...] = (
     ("ieee", frozenset({"fno", "fm"})),
@@ -245,17 +244,17 @@ _MARKS: tuple[tuple[str, frozenset[str]], ...] = (
     ("jats", frozenset({"front"})),
     ("jats", frozenset({"front-stub"})),
 )
-"""Children of an <article> that tell its vocabulary, all of each set."""
+"""Sets of children that identify the vocabulary of an <article>; all of a set must occur."""
 
 
 def vocabulary_of(elements: Elements) -> str:
-    """The vocabulary of a document, told from its root and what is right below it."""
+    """Return the name of a document's vocabulary, from its root and the root's children."""
     root = _local(elements.tag[0])
     if root in ("TEI", "TEI.2", "teiCorpus"):
         return "tei"
     if root == "article":
         below = {_local(elements.tag[i]) for i in np.flatnonzero(elements.parent == 0).tolist()}
-        # The collection of 2009 wraps articles in what they are about.
+        # The collection of 2009 wraps articles in elements named after their subject.
         every = below if len(below) > 1 else {_local(tag) for tag in elements.tag}
         for name, marks in _MARKS:
             if marks <= every:
@@ -264,10 +263,10 @@ def vocabulary_of(elements: Elements) -> str:
 
 
 def roles_of(elements: Elements, text: str, vocabulary: str) -> list[str]:
-    """The role of every element.
+    """Return the role of every element.
 
-    An element of a tag that is not known stands in the line if the element around it does or has
-    text of its own; else it is a block.
+    An element with an unknown tag is inline if its parent is inline or has text of its own; else
+    it is a block.
     """
     if len(elements) == 1 and elements.tag[0] == "text":
         return ["plain"]
@@ -288,12 +287,12 @@ def roles_of(elements: Elements, text: str, vocabulary: str) -> list[str]:
 
 
 def _local(tag: str) -> str:
-    """A tag without its prefix."""
+    """Return a tag without its prefix."""
     return tag.rpartition(":")[2]
 
 
 def _has_text(elements: Elements, text: str) -> npt.NDArray[np.bool_]:
-    """Which elements have text of their own, besides white space."""
+    """Return a mask of the elements with text of their own other than white space."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     before = np.concatenate([[0], np.cumsum(~np.isin(points, _BLANKS))])
     inside: Ints = before[elements.end] - before[elements.start]
@@ -304,7 +303,7 @@ def _has_text(elements: Elements, text: str) -> npt.NDArray[np.bool_]:
 
 
 def title_of(elements: Elements, text: str, doc: str) -> str:
-    """The title of a document in one line; its name where it has none."""
+    """Return the title of a document in one line, or its name if it has no title."""
     for ending in VOCABULARIES[vocabulary_of(elements)].titles:
         above, _, last = ending.rpartition("/")
         for i, tag in enumerate(elements.tag):

@@ -1,10 +1,10 @@
-"""Foveal's measures in ir_measures, by their names: a provider, and its command with offsets.
+"""Foveal's measures in ir_measures: a provider, and the command ``ir_measures`` with offsets.
 
-ir_measures looks for no plug-ins: measures and providers are objects in two registries and in the
-list that its default pipeline asks. `register` puts ours into all three, and from then on
-``ir_measures.parse_measure("AiP")``, ``ir_measures.calc_aggregate`` and what builds on them know
-them, such as ``Experiment`` of PyTerrier. Judgements and runs are those of ir_measures with two
-more fields, ``start`` and ``end``. ``python -m foveal.bridges.ir_measures`` is the command
+ir_measures has no plug-ins: its measures and providers are objects in two registries and in the
+list of its default pipeline. `register` adds ours to all three. From then on
+``ir_measures.parse_measure("AiP")``, ``ir_measures.calc_aggregate`` and tools built on them, such
+as ``Experiment`` of PyTerrier, know Foveal's measures. Judgements and runs are those of ir_measures
+with two more fields, ``start`` and ``end``. ``python -m foveal.bridges.ir_measures`` is the command
 ``ir_measures`` with our measures, and with files in any format that Foveal reads.
 """
 
@@ -46,14 +46,14 @@ __all__ = [
 
 NAME = "foveal"
 PREFIX = "foveal_"
-"""Before names that ir_measures has measures of its own for: P, R and AP."""
+"""Prefix of names that ir_measures uses for its own measures: P, R and AP."""
 _ID = re.compile(r"(?P<doc>.+)[:#](?P<start>\d+)-(?P<end>\d+)", re.DOTALL)
 
 
 class Passage(NamedTuple):
-    """A judged passage: a qrel of ir_measures, and where the relevant text is.
+    """A judged passage: a qrel of ir_measures with the offsets of the relevant text.
 
-    A document has a row for each of its relevant passages, or one of relevance 0.
+    A document has a row for each of its relevant passages, or one row of relevance 0.
     """
 
     query_id: str
@@ -67,7 +67,7 @@ class Passage(NamedTuple):
 
 
 class ScoredPassage(NamedTuple):
-    """A result: a scored document of ir_measures, and which part of it."""
+    """A result: a scored document of ir_measures with the offsets of the returned part."""
 
     query_id: str
     doc_id: str
@@ -80,7 +80,7 @@ class ScoredPassage(NamedTuple):
 
 
 class _Mean(theirs.base.Agg):
-    """The mean over topics on which the measure is defined, as Foveal averages."""
+    """The mean over the topics on which the measure is defined, as in Foveal."""
 
     def __init__(self) -> None:
         self.values: list[float] = []
@@ -94,21 +94,21 @@ class _Mean(theirs.base.Agg):
 
 
 class FovealMeasure(theirs.Measure):
-    """A measure of Foveal as ir_measures has them."""
+    """A measure of Foveal as a measure of ir_measures."""
 
     AT_PARAM = "cutoff"
     OWN: str
-    """The name it has in Foveal."""
+    """Its name in Foveal."""
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
-        # Before anything asks for its text, which ir_measures cannot write then.
+        # Refuse unknown parameters here: ir_measures cannot print a measure that has them.
         for name in params.keys() - self.SUPPORTED_PARAMS.keys():
             find_measure(self.OWN)(**{name: params[name]})
 
     @property
     def foveal(self) -> Measure:
-        """The measure itself; parameters and cut-off are checked."""
+        """The measure of Foveal, with checked parameters and cut-off."""
         given = dict(self.params)
         at = given.pop(self.AT_PARAM, None)
         measure = find_measure(self.OWN)(**given)
@@ -117,9 +117,9 @@ class FovealMeasure(theirs.Measure):
         return measure
 
     def validate_params(self) -> None:
-        """Foveal's own check, whose messages say what is expected."""
+        """Check parameters as Foveal does, with messages that say what is expected."""
         if not self.validated:
-            self.foveal  # noqa: B018 - for its check
+            self.foveal  # noqa: B018 - checks the parameters
             self.validated = True
 
     def aggregator(self) -> theirs.base.Agg:
@@ -127,9 +127,9 @@ class FovealMeasure(theirs.Measure):
         return theirs.SumAgg() if summed else _Mean()
 
 
-def _measure(name: str, measure: Measure) -> FovealMeasure:
-    """The class and instance that stand for one of our measures."""
-    info: Any = theirs.ParamInfo  # which has no types
+def _make_measure(name: str, measure: Measure) -> FovealMeasure:
+    """Return one of our measures as an instance of a new class for ir_measures."""
+    info: Any = theirs.ParamInfo  # has no types
     at = info(required=measure.cutoff.required, desc=measure.cutoff.value)
     parameters = {"cutoff": at} | {
         p.name: info(default=p.default, desc=p.description) for p in measure.parameters
@@ -149,13 +149,13 @@ def _measure(name: str, measure: Measure) -> FovealMeasure:
 
 
 def judgements_of(qrels: Any) -> Judgements:
-    """Judgements from qrels in any form of ir_measures, with offsets where they have any.
+    """Return judgements from qrels in any form of ir_measures, with or without offsets.
 
     Parameters
     ----------
     qrels : iterable of named tuples, DataFrame, or query to document to relevance
         Fields ``query_id``, ``doc_id``, ``relevance`` and optionally ``start``, ``end``, ``length``
-        and ``bep``; such as `Passage`. What is relevant has offsets in all rows or in none.
+        and ``bep``; such as `Passage`. Either all relevant rows have offsets, or none.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def run_of(run: Any, name: str = "run") -> Run:
 
 
 def _frame(data: Any, value: str, optional: Sequence[str]) -> pl.DataFrame:
-    """Named tuples, a DataFrame or nested dicts as one table; what is not given is null."""
+    """Return named tuples, a DataFrame or nested dicts as one table; missing values are null."""
     number = pl.Float64 if value == "score" else pl.Int64
     schema: dict[str, Any] = {"query_id": pl.String, "doc_id": pl.String, value: number}
     schema |= dict.fromkeys(optional, pl.Int64)
@@ -246,23 +246,23 @@ def _frame(data: Any, value: str, optional: Sequence[str]) -> pl.DataFrame:
     elif hasattr(data, "columns"):
         columns = {c: data[c].to_list() for c in data.columns if c in schema}
     else:
-        columns = _of_tuples(data, schema)
+        columns = _read_tuples(data, schema)
     size = len(next(iter(columns.values()), ()))
     lacking = [c for c in ("query_id", "doc_id", value) if c not in columns]
     if size and lacking:
         raise UsageError(f"{', '.join(lacking)} not among the fields {', '.join(columns)}")
     filled = {
-        c: [None if c in optional and _absent(v) else v for v in columns[c]]
+        c: [None if c in optional and _is_absent(v) else v for v in columns[c]]
         if c in columns
         else [None] * size
         for c in schema
     }
     frame = pl.DataFrame([_column(c, v, schema[c]) for c, v in filled.items()])
-    return _checked(frame, value)
+    return _check_rows(frame, value)
 
 
 def _column(name: str, values: Sequence[Any], kind: Any) -> pl.Series:
-    """A column of its type; numbers that would have to be cut, and what is none, are refused."""
+    """Return a column of its type; refuse texts for numbers, and fractions for whole numbers."""
     given = pl.Series(name, values, strict=False)
     if kind == pl.String or given.dtype in (pl.Null, pl.Boolean):
         return given.cast(kind)
@@ -275,8 +275,8 @@ def _column(name: str, values: Sequence[Any], kind: Any) -> pl.Series:
     return given.cast(kind)
 
 
-def _checked(frame: pl.DataFrame, value: str) -> pl.DataFrame:
-    """The table; what other readers refuse is refused here, too, by the number of its row."""
+def _check_rows(frame: pl.DataFrame, value: str) -> pl.DataFrame:
+    """Return the table; refuse rows that the readers of files refuse, with their numbers."""
     wrong = {
         "query_id or doc_id is missing": pl.any_horizontal(pl.col("query_id", "doc_id").is_null()),
         f"{value} is missing or no finite number": ~pl.col(value)
@@ -295,29 +295,29 @@ def _checked(frame: pl.DataFrame, value: str) -> pl.DataFrame:
     return frame
 
 
-def _of_tuples(data: Iterable[Any], schema: Mapping[str, Any]) -> dict[str, Sequence[Any]]:
+def _read_tuples(data: Iterable[Any], schema: Mapping[str, Any]) -> dict[str, Sequence[Any]]:
     rows = list(data)
     if not rows:
         return {}
     fields = getattr(rows[0], "_fields", None)
     if fields is None:
         raise UsageError(
-            f"{type(rows[0]).__name__} is no row; expected named tuples with the fields "
+            f"{type(rows[0]).__name__} is not a row; expected named tuples with the fields "
             f"{', '.join(schema)}, a DataFrame with such columns, or a dict of dicts"
         )
     return {c: [getattr(row, c) for row in rows] for c in schema if c in fields}
 
 
-def _absent(value: Any) -> bool:
+def _is_absent(value: Any) -> bool:
     """Return True for a missing offset: None, nan from a DataFrame, or `UNKNOWN`."""
     return value is None or value == UNKNOWN or (isinstance(value, float) and math.isnan(value))
 
 
 def passages_of(rows: Iterable[Any]) -> Iterator[Any]:
-    """Rows whose ids hold the offsets, ``D1:10-40`` or ``D1#10-40``, as passages.
+    """Yield passages from rows whose ids hold offsets, ``D1:10-40`` or ``D1#10-40``.
 
-    For tools that keep no more than an id of a result, and for datasets with such ids. An id
-    without offsets is that of a whole document. Only this function takes ids apart.
+    This is for tools that keep only the id of a result, and for datasets with such ids. An id
+    without offsets means a whole document. No other function interprets ids.
 
     >>> from ir_measures import Qrel, ScoredDoc
     >>> list(passages_of([ScoredDoc("1", "D1:10-40", 0.5)]))
@@ -339,7 +339,7 @@ def passages_of(rows: Iterable[Any]) -> Iterator[Any]:
 
 
 class FovealProvider(providers.Provider):
-    """Calculates Foveal's measures for ir_measures; `options` are those of `foveal.evaluate`."""
+    """A provider of Foveal's measures; `options` are those of `foveal.evaluate`."""
 
     NAME = NAME
 
@@ -393,15 +393,15 @@ class FovealEvaluator(providers.Evaluator):
 
 
 def register(**options: Any) -> tuple[str, ...]:
-    """Make ir_measures know our measures; returns the names they have there.
+    """Add our measures to ir_measures, and return their names there.
 
-    Names that ir_measures uses itself get the prefix ``foveal_``. Calling it again changes the
-    options only.
+    Names that ir_measures uses itself get the prefix ``foveal_``. Another call changes only the
+    options.
 
     Parameters
     ----------
     **options
-        Those of `foveal.evaluate`, such as ``overlap="union"``.
+        Options of `foveal.evaluate`, such as ``overlap="union"``.
 
     Examples
     --------
@@ -420,7 +420,7 @@ def register(**options: Any) -> tuple[str, ...]:
         taken = known is not None and not isinstance(known, FovealMeasure)
         name = PREFIX + own if taken else own
         if name not in theirs.registry:
-            theirs.register(_measure(name, measure))
+            theirs.register(_make_measure(name, measure))
         if not hasattr(ir_measures, name):
             setattr(ir_measures, name, theirs.registry[name])
         names.append(name)
@@ -435,7 +435,7 @@ def register(**options: Any) -> tuple[str, ...]:
 
 
 def _read_qrels(path: str) -> list[Passage]:
-    """Judgements of any format, a row for each passage."""
+    """Read judgements of any format into a row for each passage."""
     from foveal.formats import read_judgements
 
     judged = read_judgements(path).combined()
@@ -470,14 +470,14 @@ def _read_run(path: str) -> list[ScoredPassage]:
 
     if run.score is not None:
         rows = with_scores(run.score)
-        again = run_of(rows)  # whose lines are numbers of rows
+        again = run_of(rows)  # its lines are the numbers of these rows
         if ((np.diff(again.line) > 0) | (np.diff(again.topic) != 0)).all():
             return rows
     return with_scores(-run.position.astype(np.float64))
 
 
 def main() -> None:
-    """The command of ir_measures with our measures, and files with offsets."""
+    """Run the command of ir_measures with our measures, and files with offsets."""
     import sys
 
     from ir_measures.__main__ import main_cli
@@ -485,7 +485,7 @@ def main() -> None:
     from foveal.errors import FovealError
 
     register()
-    # The command reads files by these two names; its own readers take no more than TREC's columns.
+    # The command calls these two readers; its own ones know only the columns of TREC.
     ir_measures.read_trec_qrels, ir_measures.read_trec_run = _read_qrels, _read_run
     try:
         main_cli()

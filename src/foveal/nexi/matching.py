@@ -27,7 +27,7 @@ def tags_of(xpath: str) -> tuple[str, ...]:
 
 
 def matches(path: Path, tags: Sequence[str], classes: Iterable[frozenset[str]] = ()) -> bool:
-    """Return True if `path` means the element whose tags from the root down are `tags`.
+    """Return True if `path` matches the element whose tags from the root down are `tags`.
 
     Parameters
     ----------

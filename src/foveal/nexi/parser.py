@@ -1,4 +1,4 @@
-"""The NEXI parser: one pass, no backtracking, errors with the place and what was expected."""
+"""The NEXI parser: one pass, no backtracking, errors with position and expected symbol."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from foveal.nexi.query import (
 )
 
 MAX_DEPTH = 100
-"""Parentheses within parentheses; no person writes a deeper query."""
+"""Deepest nesting of parentheses."""
 
 _NAME = r"[^\W\d][\w.\-]*"
 _WORD = r"\d+\.\d+(?![\w.])|[^\W_](?:[^\W_]|-(?=[^\W_])|['\u2019](?=[^\W_]))*"
@@ -32,7 +32,7 @@ _QUOTED = r"'[^']*'|\"[^\"]*\""
 
 
 class NexiError(UsageError):
-    """A syntax error: the query, the place, what was expected there.
+    """A syntax error with its position in the query and the expected symbol.
 
     >>> print(NexiError("//sec[about(.)]", 13, "expected ','"))
     not a NEXI query, character 14: expected ','
@@ -60,8 +60,8 @@ def parse(text: str, *, lenient: bool = False) -> Query:
     ----------
     text : str
     lenient : bool
-        Also accept what is not NEXI but was used: the 2003 dialect (single slashes, quoted
-        constants, ``about(., 'text')``), more than two parts, and a last path without a filter.
+        Also accept older queries: the 2003 dialect (single slashes, quoted constants,
+        ``about(., 'text')``), more than two parts, and a last path without a filter.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class _Parser:
         return self.text.startswith(literal, self.at)
 
     def take(self, pattern: str) -> str | None:
-        """Take what matches here, and white space after it; None if nothing does."""
+        """Consume and return a match of the pattern, and white space after it; None if none."""
         found = re.compile(rf"({pattern})\s*").match(self.text, self.at)
         if found is None:
             return None

@@ -87,7 +87,7 @@ class Compare:
             )
 
     def __str__(self) -> str:
-        # The language cannot escape a quote, so that the other kind goes around it.
+        # The language cannot escape a quote, so use the other kind around the text.
         mark = '"' if "'" in self.value else "'"
         value = f"{mark}{self.value}{mark}" if self.quoted else self.value
         return f".{self.path or ''} {self.operator} {value}"
@@ -106,7 +106,7 @@ class And:
 
 @dataclass(frozen=True)
 class Or:
-    """Clauses of which one must hold."""
+    """Alternative clauses: at least one must hold."""
 
     clauses: tuple[Clause, ...]
 
@@ -121,7 +121,7 @@ Clause = About | Compare | And | Or
 
 @dataclass(frozen=True)
 class Part:
-    """A path and what its elements must be about."""
+    """A path and the condition on its elements."""
 
     path: Path
     clause: Clause | None
@@ -159,9 +159,9 @@ class CAS:
 
     @property
     def support(self) -> tuple[Path, ...]:
-        """Paths of the elements that only have to support the answer, from the root down.
+        """Paths of the elements that only support the answer, from the root down.
 
-        These are the elements of the parts before the last, and those that a clause looks into.
+        These are the elements of all parts but the last, and the elements named in clauses.
         """
         found: list[Path] = []
         above: tuple[Step, ...] = ()
