@@ -168,14 +168,8 @@ class Pairs:
     @cached_property
     def adjusted(self) -> Mapping[str, Floats]:
         """The p values of each test, corrected over all pairs."""
-        return {test: self._correct(p) for test, p in self.p.items()}
-
-    def _correct(self, p: Floats) -> Floats:
-        """Correct p values for the number of pairs and of groups."""
-        corrected = significance.correct(p, self.settings.correction)
-        if self.settings.correction == "none":
-            return corrected
-        return np.minimum(corrected * self.groups, 1.0)
+        method = self.settings.correction
+        return {test: significance.correct(p, method, self.groups) for test, p in self.p.items()}
 
     @cached_property
     def is_too_small(self) -> bool:
@@ -188,7 +182,7 @@ class Pairs:
         if self.settings.margin is None:
             return None
         p = significance.equivalence_test(self.differences, self.settings.margin)
-        return p, self._correct(p)
+        return p, significance.correct(p, self.settings.correction, self.groups)
 
     @cached_property
     def verdicts(self) -> tuple[str, ...]:

@@ -457,11 +457,12 @@ def detectable_effect(
 CORRECTIONS = ("holm", "bonferroni", "bh", "none")
 
 
-def correct(p: Floats, correction: str = "holm") -> Floats:
+def correct(p: Floats, correction: str = "holm", families: int = 1) -> Floats:
     """Adjust p values for their number, so that each can be compared with alpha.
 
     Holm and Bonferroni control the family-wise error rate, Benjamini and Hochberg (``bh``) the
-    false discovery rate.
+    false discovery rate. `families` is the number of such sets of p values, which are corrected
+    together by multiplying them once more.
 
     >>> correct(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
@@ -470,14 +471,14 @@ def correct(p: Floats, correction: str = "holm") -> Floats:
     if correction == "none":
         return p.copy()
     if correction == "bonferroni":
-        return np.minimum(p * n, 1.0)
+        return np.minimum(p * n * families, 1.0)
     order = np.argsort(p, kind="stable")
     if correction == "holm":
         steps = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
     else:
         steps = np.minimum.accumulate((p[order] * (n / np.arange(1, n + 1)))[::-1])[::-1]
     adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(steps, 1.0)
+    adjusted[order] = np.minimum(steps * families, 1.0)
     return adjusted
 
 

@@ -134,16 +134,7 @@ def main(args: Sequence[str] | None = None) -> None:
         with _exit_on_sigterm(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FovealWarning)  # commands print those of results
             try:
-                # Not cli.main, which would end a broken pipe with exit code 1.
-                with cli.make_context("foveal", [*words]) as context:
-                    context.meta[WORDS] = words
-                    try:
-                        cli.invoke(context)
-                    finally:
-                        if WARNINGS in context.meta:
-                            from foveal.cli.shared import print_warnings
-
-                            print_warnings(context)
+                run_words(words)
             except click.exceptions.Exit as ended:
                 sys.stdout.flush()
                 sys.exit(ended.exit_code)
@@ -169,6 +160,22 @@ def main(args: Sequence[str] | None = None) -> None:
         _complain([f"foveal: {error}"], code=1)
     except (MemoryError, OSError) as error:
         _complain([escape_controls(_describe_failure(error), keep="\n")])
+
+
+def run_words(words: Sequence[str], **settings: Any) -> None:
+    """Run one command line, and print its warnings after everything else.
+
+    Not `cli.main`, which would end a broken pipe with exit code 1. `settings` go to the context.
+    """
+    with cli.make_context("foveal", [*words]) as context:
+        context.meta.update({WORDS: [*words], **settings})
+        try:
+            cli.invoke(context)
+        finally:
+            if WARNINGS in context.meta:
+                from foveal.cli.shared import print_warnings
+
+                print_warnings(context)
 
 
 def _complain(lines: list[str], code: int = 2) -> NoReturn:

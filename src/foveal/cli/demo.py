@@ -36,7 +36,7 @@ _MARK = ".foveal-demo"
 _WIDTH = 88
 
 
-class Step(NamedTuple):
+class DemoStep(NamedTuple):
     """A command of the demo with the texts around it; ``{best}`` is the best run by AiP."""
 
     heading: str
@@ -50,56 +50,56 @@ _FOCUSED = """\
 foveal evaluate runs/* -j judgements.jsonl -C crossings.fvx \\
     -t 2009.Focused --overlap drop"""
 _STEPS = (
-    Step(
+    DemoStep(
         "1. Index the documents, so that results can be XPaths",
         "",
         "foveal index documents -o crossings.fvx",
     ),
-    Step(
+    DemoStep(
         "2. Is anything wrong with the runs?",
         "",
         "foveal validate runs/* -C crossings.fvx --topics-file topics.jsonl",
     ),
-    Step(
+    DemoStep(
         "3. Score them: the Focused task of 2009, on marked characters",
         "Read from the top, how pure is the text? iP@x is the best precision once a share x of the "
         "relevant text has been met, AiP its average over all shares. The warning is about runs "
         "that were made for another task; -v would show all warnings.",
         f"{_FOCUSED} -f table",
     ),
-    Step(
+    DemoStep(
         "",
         "The same once more into a file, with every topic, for the comparison below.",
         f"{_FOCUSED} -f json -o focused.json",
         ("focused.json", "iP@0.01", "AiP"),
     ),
-    Step(
+    DemoStep(
         "4. The Thorough task of 2005, on graded elements",
         "Every relevant element counts here, also one within another, with grades for how "
         "exhaustive it is. The setting has curves of a thousand points; they go into a file, and "
         "three figures are looked at.",
         "foveal evaluate runs/*.xml -j assessments -t 2005.CO.Thorough -f json -o thorough.json",
     ),
-    Step(
+    DemoStep(
         "",
         "",
         "foveal compare thorough.json \\\n"
         '    -m "nxCG(quant=gen5)@10" -m "MAep(quant=gen5)" -m "MAep(quant=strict5)" --show means',
         ("thorough.json", "nxCG(quant=gen5)@10", "MAep(quant=gen5)"),
     ),
-    Step(
+    DemoStep(
         "5. Relevant in Context, 2009: documents are ranked, and each scores by its parts",
         "gP@k is how well the parts of the first k documents were found, AgP looks down to the "
         "last of them. The task wants the results of a document together: --regroup sees to it.",
         "foveal evaluate runs/paragraphs.run runs/sections.xml runs/windows.jsonl \\\n"
         "    -j judgements.jsonl -C crossings.fvx -t 2009.RelevantInContext --regroup -f table",
     ),
-    Step(
+    DemoStep(
         "6. Is the best run really better?",
         "",
         "foveal compare focused.json -m AiP --baseline {best} --show means",
     ),
-    Step(
+    DemoStep(
         "7. Can the measure be trusted?",
         "Simulated runs whose order is known are scored: too much text, too little, documents "
         "swapped (SR is perfect, every letter more a defect). A measure that reverses no order "
@@ -108,7 +108,7 @@ _STEPS = (
         "foveal fidelity -j judgements.jsonl -C crossings.fvx -m AiP -m AP --table verdict "
         "-f table",
     ),
-    Step(
+    DemoStep(
         "8. All of it on one page",
         "",
         "foveal report runs/* -j judgements.jsonl -C crossings.fvx --documents documents \\\n"
@@ -210,9 +210,9 @@ def _copy_campaign(campaign: Path, target: Path) -> None:
         raise InputError.at("file.unwritable", where, None, text) from None
 
 
-def _take_step(step: Step) -> None:
+def _take_step(step: DemoStep) -> None:
     """Show a command with its texts, and run it in this process; a failure ends the demo."""
-    from foveal.cli import cli
+    from foveal.cli import run_words
 
     line = step.command
     if "{best}" in line:
@@ -228,10 +228,7 @@ def _take_step(step: Step) -> None:
         words += sorted(files) if "*" in word else [word]
     code: object = 0
     try:
-        # Not cli.main, which would end a broken pipe with exit code 1.
-        with cli.make_context(words[0], words[1:]) as context:
-            context.meta[VERBOSE] = False
-            cli.invoke(context)
+        run_words(words[1:], **{VERBOSE: False})
         sys.stdout.flush()
     except click.exceptions.Exit as stopped:
         code = stopped.exit_code

@@ -180,7 +180,8 @@ def command(
             hashed=form == "json",  # no other format holds the hashes of the inputs
             **given_options(options),
         )
-    warn([*results.meta["warnings"], *dict.fromkeys(str(one.message) for one in caught)])
+    if said := [*results.meta["warnings"], *(str(one.message) for one in caught)]:
+        warn(said)
     if bounds:
         from foveal.bridges.gates import at_least
 

@@ -99,7 +99,7 @@ def report_page(
     >>> run = Run.from_results({"1": [("D2", 0, 50)]}, name="mine")
     >>> truth = Judgements.from_highlights({"1": {"D2": {"spans": [(0, 50)], "length": 50}}})
     >>> report_page([run], truth, ["AiP"]).data["answers"][0]["text"]
-    'By AiP, over 1 topic, mine (1.0000) stands alone: there is no other run to compare it with.'
+    'By AiP, over 1 topic, mine (1.0000) is the only run.'
     """
     check_assessors(options)
     if options.get("cas"):

@@ -278,7 +278,7 @@ def answer(results: Results, table: Table, pairs: Pairs | None, label: str) -> d
     start = f"By {label}, over {topics} topic{'' if topics == 1 else 's'}, "
     best = f"{runs[order[0]]} ({cells[order[0]]})"
     if len(order) == 1:
-        text = f"{start}{best} stands alone: there is no other run to compare it with."
+        text = f"{start}{best} is the only run."
     elif pairs is not None and pairs.is_too_small:
         text = f"{start}{best} has the best mean; these are too few topics to say more."
     elif pairs is None:
