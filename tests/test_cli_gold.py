@@ -252,7 +252,7 @@ def test_judgements_and_topics_of_a_named_or_detected_format(
     for wrong, said in (
         (("--focus",), "--focus is for runs; nda.json holds judge"),
         (("--texts", "none"), "none: no such file"),
-        (("--from", "kilt"), "nda.json:1: $.id is null"),
+        (("--from", "kilt"), "nda.json:1: $: id is missing"),
         (("--from", "squat"), "unknown form 'squat' (--from)"),
     ):
         done = convert(capsys, *wrong, gold="nda.json")

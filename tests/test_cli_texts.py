@@ -261,7 +261,7 @@ def test_lines_of_one_document_agree_about_it(capsys: pytest.CaptureFixture[str]
     write("j.jsonl", first, first | {"quote": "care", "bep": 4})
     outcome = call(capsys, "convert", "j.jsonl", "out", "--to", "jsonl", "--texts", "docs")
     assert outcome.code == 2
-    assert outcome.err.startswith("j.jsonl:2: bep 4 differs")
+    assert outcome.err.startswith("j.jsonl:2: bep 4 of ")
     write("j.jsonl", first, first | {"quote": "care", "assessor": "ann"})
     assert len(converted(capsys, "j.jsonl")) == 2
 

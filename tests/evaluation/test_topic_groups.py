@@ -234,3 +234,37 @@ def test_a_missing_file_of_groups_is_refused(run_command: Foveal) -> None:
     refused = run_command("evaluate", *asked)
     assert refused.code == 2
     assert "none.tsv: no such file" in refused.err
+
+
+def test_groups_are_replaced_not_nested() -> None:
+    results = add_groups(score({"a": ["1", "2"]}), {"a": ["3"], "b": ["4"]})
+    assert results.measures[:3] == ("charP", "charP[a]", "charP[b]")
+    assert results["mine", "charP[a]"] == pytest.approx(1 / 3)
+
+
+def test_a_small_group_differs_significantly_nowhere() -> None:
+    found = foveal.compare(make_runs(), TWELVE, "charP", groups=GROUPS, baseline="read2")
+    assert found.significant("charP[few]").tolist() == [False]
+    assert found.marks("charP[few]") == {"read5": "-"}
+
+
+@pytest.mark.parametrize("saved", [[], ["--groups", "groups.tsv"]])
+def test_a_saved_baseline_gets_the_groups_of_the_runs(
+    run_command: Foveal, saved: list[str]
+) -> None:
+    asked = ["-j", "truth.jsonl", "-m", "charP"]
+    done = run_command("evaluate", "read2.jsonl", *asked, *saved, "-f", "json", "-o", "old.json")
+    assert done.code == 0
+    gate = ["--groups", "groups.tsv", "--baseline", "old.json", "--fail-if-worse"]
+    assert run_command("compare", "read5.jsonl", *asked, *gate, "charP[odd]").code == 1
+    shown = run_command("compare", "read5.jsonl", *asked, *gate, "charP[few]")
+    assert shown.code == 0
+    assert "too few topics to say" in shown.err
+
+
+def test_results_with_other_groups_are_joined_without_them() -> None:
+    one = foveal.evaluate(make_runs()[0], TWELVE, "charP", groups=GROUPS)
+    two = foveal.evaluate(make_runs()[1], TWELVE, "charP", groups={"odd": ["1", "3"]})
+    joined = Results.joined([one, two])
+    assert joined.measures == ("charP",)
+    assert any("groups" in warning for warning in joined.meta["warnings"])

@@ -412,3 +412,20 @@ def test_unknown_fields_of_several_files_add_up() -> None:
     ]
     both = foveal.read_judgements(parts)
     assert judgement_losses(both, "jsonl") == ["fields not known: note (2)"]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        {"topic": "2", "doc": "d0", "assessor": "a", "quote": "cd", "start": 2, "end": 4},
+        {"topic": "2", "doc": "d0", "spans": [{"start": 2, "end": 4, "assessor": "a"}]},
+    ],
+)
+def test_documents_without_relevant_text_stay_judged_where_assessors_are_named(
+    first: dict[str, object],
+) -> None:
+    other = {"topic": "1", "doc": "d3", "length": 136, "spans": []}
+    source = text_source("\n".join(map(json.dumps, (first, other))))
+    judgements = foveal.read_judgements(source)
+    assert sorted(judgements.topics) == ["1", "2"]
+    assert sorted(judgements.doc.to_list()) == ["d0", "d3"]

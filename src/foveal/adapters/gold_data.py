@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 import polars as pl
@@ -53,7 +53,10 @@ class Entry:
 
     def get(self, name: str, kind: Any) -> Any:
         """Return a field of an object that must have it."""
-        value = self.convert(dict).get(name)
+        fields = self.convert(dict)
+        value = fields.get(name)
+        if name not in fields and kind is not object and type(None) not in get_args(kind):
+            raise self.error(f": {name} is missing")
         return Entry(self.gold, value, self.line, f"{self.path}.{name}").convert(kind)
 
     def find(self, name: str, kind: Any) -> Any:

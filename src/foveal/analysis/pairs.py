@@ -167,7 +167,9 @@ class Pairs:
 
     @cached_property
     def adjusted(self) -> Mapping[str, Floats]:
-        """The p values of each test, corrected over all pairs."""
+        """The p values of each test, corrected over all pairs; 1 where topics are too few."""
+        if self.is_too_small:
+            return {test: np.ones_like(p) for test, p in self.p.items()}
         method = self.settings.correction
         return {test: significance.correct(p, method, self.groups) for test, p in self.p.items()}
 

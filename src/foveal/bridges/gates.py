@@ -19,6 +19,7 @@ from foveal.analysis.pairs import Pairs, TestSettings
 from foveal.analysis.score_matrix import free_name, parse_label, select_labels
 from foveal.analysis.significance import detectable_effect
 from foveal.errors import UsageError, counted, some
+from foveal.evaluation.topic_groups import add_groups
 from foveal.measures import parse_measure
 from foveal.model import Results
 from foveal.model.tables import Table, escape_markdown, format_tables
@@ -194,6 +195,8 @@ def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results,
             f"{path} holds {len(saved.runs)} runs, {some(saved.runs)}, and none of them is the one "
             "to compare with; expected one run, or one of the name of the only run given"
         )
+    groups = results.meta.get("groups") or saved.meta.get("groups")
+    results, saved = results.without_groups(), saved.without_groups()
     shared = [label for label in results.measures if label in saved.measures]
     if not shared:
         raise UsageError(
@@ -203,7 +206,8 @@ def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results,
     name = picked if picked not in results.runs else f"{picked} (baseline)"
     name = free_name(name, results.runs)
     own = replace(saved.of_runs([picked]).only(shared), runs=(name,))
-    return Results.joined([results, own], ["the runs", path]), name
+    joined = Results.joined([results, own], ["the runs", path])
+    return add_groups(joined, groups) if groups else joined, name
 
 
 def not_worse(
@@ -269,10 +273,12 @@ def _check_pairs(pairs: Pairs, margin: float, *, significantly: bool) -> list[Ch
             f"corrected p {chance} ({test}), {counted(row['topics'], 'topic')}"
         )
         loss = None
-        if passed and (test == "t" or not significantly):  # power is known for the t-test alone
-            tests = len(pairs.first) if significantly else 0
+        # Power is known for the t-test alone.
+        if passed and not pairs.is_too_small and (test == "t" or not significantly):
+            tests = len(pairs.first) * pairs.groups if significantly else 0
             loss = _find_detectable_loss(differences, margin, settings, tests=tests)
         sentence = f"{run}: {pairs.measure} {mean} is {verdict} ({basis})"
+        sentence += "; too few topics to say" if pairs.is_too_small else ""
         sentence += _describe_loss(loss, up=up)
         checks.append(Check(run, pairs.measure, passed, sentence, loss))
     return checks

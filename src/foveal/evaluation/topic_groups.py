@@ -81,13 +81,15 @@ def add_groups(results: Results, groups: Groups | str | Path) -> Results:
     """Add the scores of each group of topics, as measures ``AiP[group]``.
 
     Such a measure has the scores of the topics of the group and no others, so that its mean is the
-    mean over the group, and comparisons and gates by it are about the group.
+    mean over the group, and comparisons and gates by it are about the group. Groups that the
+    results have already are replaced.
 
     >>> rows = [("a", "1", "AP", 0.5), ("a", "2", "AP", 0.25), ("a", "all", "AP", 0.375)]
     >>> found = add_groups(Results.from_tidy(rows, {}), {"short": ["2", "9"]})
     >>> found["a", "AP[short]"], found.meta["groups"]
     (0.25, {'short': ['2']})
     """
+    results = results.without_groups()
     named = read_groups(groups) if isinstance(groups, (str, Path)) else groups
     given = {name: list(dict.fromkeys(topics)) for name, topics in named.items()}
     scored = {name: [t for t in results.topics if t in own] for name, own in given.items()}

@@ -187,7 +187,7 @@ def _place_texts(
                     record["length"] = length
         except UnplacedSpanError as error:
             problems.append(Problem(error.code, source.path, line, str(error)))
-    raise_problems(problems)
+    raise_problems([*table.problems, *problems])
     found = pl.DataFrame(records, schema=table.frame.schema).with_columns(row=rows)
     frame = table.frame.with_row_index("row").update(found, on="row").sort("row").drop("row")
     return table._replace(frame=frame), locator.describe(placed)
@@ -298,7 +298,9 @@ def merge_rows(frame: pl.DataFrame, path: str) -> tuple[pl.DataFrame, list[Probl
     whose, rules = ["topic", "doc", "assessor"], list[RowRule]()
     for name in ("length", "bep"):
         first = pl.col(name).drop_nulls().first().over(whose)
-        message = f"{name} {{{name}}} differs from that of an earlier row of the document"
+        message = (
+            f"{name} {{{name}}} of document {{doc}}, topic {{topic}}, differs from an earlier one"
+        )
         rules.append(RowRule(f"judgements.{name}", pl.col(name) != first, message))
     problems = check_rules(path, frame["line"].to_numpy(), frame, rules)
     rows = frame.group_by(whose, maintain_order=True).agg(
@@ -425,7 +427,7 @@ def _split_assessors(frame: pl.DataFrame) -> pl.DataFrame:
     every = frame.with_columns(own="assessor", is_given=pl.col("spans").is_not_null())
     every = (
         every.with_row_index("place")
-        .explode("spans")
+        .explode("spans", keep_nulls=True, empty_as_null=True)  # nothing relevant: still judged
         .with_columns(assessor=pl.coalesce(pl.col("spans").struct.field("assessor"), "assessor"))
     )
     every = every.sort("place", "assessor", maintain_order=True)

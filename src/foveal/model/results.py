@@ -229,6 +229,13 @@ class Results(Columns):
         values, overall = self.values[:, :, at], self.overall[:, at]
         return replace(self, measures=measures, values=values, overall=overall)
 
+    def without_groups(self) -> Results:
+        """Return the results without the scores of groups of topics, such as ``AiP[group]``."""
+        ends = tuple(f"[{name}]" for name in self.meta.get("groups", ()))
+        meta = {name: value for name, value in self.meta.items() if name != "groups"}
+        kept = [label for label in self.measures if not ends or not label.endswith(ends)]
+        return replace(self.only(kept), meta=meta) if ends else self
+
     def of_runs(self, runs: Sequence[str]) -> Results:
         """Return the results of these runs, each once and in this order."""
         at = [_find(self.runs, run, "run") for run in dict.fromkeys(runs)]
@@ -245,7 +252,11 @@ class Results(Columns):
         """
         if len(parts) == 1:
             return parts[0]
-        meta = _join_meta(parts, list_differences(parts, names))
+        differing = list_differences(parts, names)
+        if any(part.meta.get("groups") != parts[0].meta.get("groups") for part in parts):
+            parts = [part.without_groups() for part in parts]
+            differing.append("the groups of topics of the results differ; they are left out")
+        meta = _join_meta(parts, differing)
         return cls.from_tidy([row for part in parts for row in part.rows()], meta)
 
     @classmethod

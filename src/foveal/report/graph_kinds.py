@@ -1,6 +1,6 @@
 """The graphs of the papers: their kinds, and how results, gains and lengths become lines.
 
-`foveal.report.drawing`, `foveal.report.gnuplot` and the report page draw them and add no number.
+`foveal.report.drawing`, `foveal.report.drawing` and the report page draw them and add no number.
 Curves are read off results: a point of a graph is the row of the results that carries its name,
 such as ``ep@0.10`` for the tenth point of the graph ``ep``.
 """
