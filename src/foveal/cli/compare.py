@@ -13,6 +13,7 @@ from foveal.analysis.pairs import TestSettings
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
 from foveal.cli.options import (
     FORMATS,
+    PROBABILITY,
     Command,
     Decorator,
     format_option,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 _TABLES = ("means", "ranks", "pairs", "matrix", "summary")
 _TAILS = {"two-sided": 2, "better": 1}
 _WORSE = ("significantly", "at-all")
-_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 def _setting(name: str, kind: Any, text: str, metavar: str | None = None) -> Decorator:
@@ -113,8 +113,8 @@ def _setting(name: str, kind: Any, text: str, metavar: str | None = None) -> Dec
     show_default=True,
     help="Test for any difference, or with one tail the better mean against the worse.",
 )
-@_setting("alpha", _SHARE, "A difference is significant if its corrected p is below P.", "P")
-@_setting("confidence", _SHARE, "Confidence level of the intervals.", "P")
+@_setting("alpha", PROBABILITY, "A difference is significant if its corrected p is below P.", "P")
+@_setting("confidence", PROBABILITY, "Confidence level of the intervals.", "P")
 @_setting(
     "interval",
     click.Choice(INTERVALS),
@@ -133,7 +133,10 @@ def _setting(name: str, kind: Any, text: str, metavar: str | None = None) -> Dec
     help="Let the randomisation test go through all 2^T flips of T topics, at most 20.",
 )
 @_setting(
-    "power", _SHARE, "Statistical power assumed when estimating the number of topics needed.", "P"
+    "power",
+    PROBABILITY,
+    "Statistical power assumed when estimating the number of topics needed.",
+    "P",
 )
 @click.option(
     "--margin",

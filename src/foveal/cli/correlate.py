@@ -14,6 +14,7 @@ import click
 
 from foveal.cli.options import (
     FORMATS,
+    PROBABILITY,
     Command,
     Decorator,
     format_option,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 
 _COEFFICIENTS = ("tau_b", "tau_a", "tau_ap", "spearman", "rbo")
-_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 def _value(name: str, kind: Any, default: Any, text: str) -> Decorator:
@@ -85,7 +85,7 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
     default=("tau_b",),
     help="How rankings are correlated; repeatable  [default: tau_b].",
 )
-@_value("--rbo-p", _SHARE, 0.9, "Persistence of RBO: the smaller, the more the top counts.")
+@_value("--rbo-p", PROBABILITY, 0.9, "Persistence of RBO: the smaller, the more the top counts.")
 @click.option(
     "--topic-sets",
     metavar="FILE",
@@ -114,7 +114,7 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
     is_flag=True,
     help="Add the share of pairs of runs that differ significantly, by measure.",
 )
-@_value("--alpha", _SHARE, 0.05, "Level of significance for --discriminative-power.")
+@_value("--alpha", PROBABILITY, 0.05, "Level of significance for --discriminative-power.")
 @_value("--tails", click.IntRange(1, 2), 1, "Tails of the test for --discriminative-power.")
 @click.option(
     "--heatmap", metavar="FILE", help="Draw the matrix as .svg, .png or .pdf (needs matplotlib)."
