@@ -24,7 +24,6 @@ __all__ = [
     "Loaded",
     "Named",
     "Wrapped",
-    "be_stubborn",
     "die",
     "die_once",
     "die_while_sending",
@@ -61,8 +60,8 @@ class Wrapped(Executor):
     def workers(self) -> int:
         return self.inner.workers
 
-    def sharing(self, function: Callable[..., Any], shared: Any) -> Any:
-        return self.inner.sharing(partial(self.wrapper, function), shared)
+    def sharing(self, call: Callable[[Any], Any]) -> Any:
+        return self.inner.sharing(partial(self.wrapper, call))
 
 
 class Gate(Wrapped):
@@ -122,20 +121,6 @@ def who_loaded(shared: Loaded, task: int) -> tuple[int, int]:
     assert shared.folder.is_dir()
     time.sleep(0.05)
     return task, os.getpid()
-
-
-class Stubborn(Exception):
-    """An error that can be pickled but not unpickled."""
-
-    def __init__(self, one: int, two: int) -> None:
-        super().__init__(f"{one} and {two}")
-
-    def __reduce__(self) -> tuple[type, tuple[str]]:
-        return int, (str(self),)
-
-
-def be_stubborn(number: int) -> None:
-    raise Stubborn(1, number)
 
 
 def die_while_sending(folder: str, size: int) -> bytes:

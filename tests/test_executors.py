@@ -30,7 +30,6 @@ from executor_tasks import (
     Gate,
     Loaded,
     Named,
-    be_stubborn,
     die,
     die_once,
     die_while_sending,
@@ -180,13 +179,6 @@ def test_a_shared_object_is_sent_once_to_each_worker(
     assert list(room.iterdir()) == []
 
 
-def test_a_shared_object_without_room_for_a_file(
-    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
-    assert list(map_in_order(processes, pow, range(4), shared=2)) == [1, 2, 4, 8]
-
-
 # -- errors that travel ------------------------------------------------------------------------
 
 
@@ -225,11 +217,6 @@ def test_an_unforeseen_error_says_where_it_arose(processes: Processes) -> None:
     with pytest.raises(TypeError) as caught:
         list(map_in_order(processes, square, ["x"]))
     assert "in square" in str(caught.value.__cause__)
-
-
-def test_an_error_that_does_not_survive_pickling_is_told_in_words(processes: Processes) -> None:
-    with pytest.raises(RuntimeError, match="Stubborn: 1 and 2"):
-        list(map_in_order(processes, be_stubborn, [2]))
 
 
 def test_what_cannot_be_sent_is_the_callers_error(processes: Processes) -> None:

@@ -564,7 +564,7 @@ def map_runs(
         if progress is not None:
             progress()
         return
-    from foveal.executors import count_cores, map_in_order, refuse_forks
+    from foveal.executors import count_cores, map_in_order
 
     with ExitStack() as stack:
         if executor is None:
@@ -572,7 +572,6 @@ def map_runs(
                 ThreadPoolExecutor(threads or min(count_cores(), len(runs)))
             )
         else:
-            refuse_forks(executor)
             # Other processes cannot read this one's standard input.
             runs = [
                 evaluation.read_run(run) if not isinstance(run, Run) and is_stream(run) else run

@@ -9,16 +9,10 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import (
-    BrokenExecutor,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent import futures
+from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache, partial
 from importlib import import_module
 from multiprocessing import get_context, parent_process, resource_tracker
@@ -31,28 +25,22 @@ from foveal.errors import FovealError, UsageError
 from foveal.files.memory import keep_freed_memory
 
 T = TypeVar("T")
+Sharing = tuple[Callable[[Any], Future[T]], Callable[[Future[T], Any], T]]
 
-_ATTEMPTS = 3
-"""Number of times that a task may end its worker."""
+_ATTEMPTS = 3  # number of times that a task may end its worker
 
 
 class LostTaskError(FovealError):
     """A task that ended its worker each time it was tried."""
 
+    @classmethod
+    def of_task(cls, task: Any, reason: str) -> LostTaskError:
+        return cls(f"{getattr(task, 'label', None) or task}: given up, as {reason}")
+
 
 def count_cores() -> int:
     """Return the number of cores this process may use; on shared machines not all."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-
-
-def refuse_forks(executor: Executor) -> None:
-    """Refuse an executor that forks this process: the copies lack the threads of Polars."""
-    context = executor._mp_context if isinstance(executor, ProcessPoolExecutor) else None
-    if context is not None and context.get_start_method() == "fork":
-        raise UsageError(
-            "the executor forks its processes, which would hang; expected one such as "
-            "foveal.executors.Processes(4), or mp_context=get_context('spawn')"
-        )
 
 
 def map_in_order(
@@ -67,34 +55,39 @@ def map_in_order(
 
     The function is called as ``function(task)``, or as ``function(shared, task)``. `shared` is sent
     once to each worker of Foveal's own executors, and with each task to others. Without an executor
-    everything runs here. Tasks are taken only as fast as results are consumed, so that they may
-    hold data: `ahead` of them are under way at most, by default two per worker. An attribute
-    `label`, or else ``str(task)``, names a task in messages. The error of the first task in order
-    that fails is raised, and the tasks after it are cancelled.
+    everything runs here. At most `ahead` tasks are under way, by default two per worker; others are
+    taken as results are consumed. The first task in order that fails raises its error, and the
+    tasks after it are cancelled. Messages name a task by its `label`, or else ``str(task)``.
 
     >>> list(map_in_order(None, pow, [1, 2, 3], shared=2))
     [2, 4, 8]
     """
-    arguments = () if shared is None else (shared,)
+    call = function if shared is None else partial(function, shared)
     if executor is None:
-        yield from (function(*arguments, task) for task in tasks)
+        yield from map(call, tasks)
         return
+    context = executor._mp_context if isinstance(executor, futures.ProcessPoolExecutor) else None
+    if context is not None and context.get_start_method() == "fork":  # without Polars' threads
+        raise UsageError(
+            "the executor forks its processes, which would hang; expected one such as "
+            "foveal.executors.Processes(4), or mp_context=get_context('spawn')"
+        )
     if hasattr(executor, "sharing"):  # one of Foveal's own
-        sharing = executor.sharing(function, shared)
+        sharing = executor.sharing(call)
     else:
-        submit = partial(executor.submit, function, *arguments)
+        submit = partial(executor.submit, call)
         sharing = nullcontext((submit, lambda future, _task: future.result()))
     calls: deque[tuple[Future[T], Any]] = deque()
     try:
         with sharing as (submit, wait_for):
             for task in tasks:
                 calls.append((submit(task), task))
-                found = (getattr(executor, name, None) for name in ("workers", "_max_workers"))
-                while len(calls) >= (ahead or 2 * next(filter(None, found), count_cores())):
+                workers = getattr(executor, "workers", 0) or getattr(executor, "_max_workers", 0)
+                while len(calls) >= (ahead or 2 * (workers or count_cores())):
                     yield wait_for(*calls.popleft())
             while calls:
                 yield wait_for(*calls.popleft())
-    except BrokenExecutor as error:
+    except futures.BrokenExecutor as error:
         raise FovealError(
             "a worker was ended, perhaps for want of memory, and the executor cannot replace it"
         ) from error
@@ -103,19 +96,13 @@ def map_in_order(
             future.cancel()
 
 
-# -- processes -------------------------------------------------------------------------------------
-
-
 class Processes(Executor):
     """An executor of local processes, for example as ``executor=`` of `foveal.evaluate`.
 
-    The processes share the cores. If `preload` names a module that tasks need, they start at once
-    and import it while the client prepares; else they start with the first tasks.
-
-    In `foveal.evaluate` and `map_in_order`, tasks survive the death of a worker; a plain `submit`
-    is that of `concurrent.futures.ProcessPoolExecutor`. Leaving the ``with`` block by an error or
-    Ctrl-C ends all workers at once. Workers import the program that starts them: guard a script
-    by ``if __name__ == "__main__":``.
+    The processes share the cores. With `preload` they start at once and import that module while
+    the client prepares. In `foveal.evaluate` and `map_in_order`, tasks survive the death of a
+    worker. Leaving the ``with`` block by an error or Ctrl-C ends all workers at once. Workers
+    import the program that starts them: guard a script by ``if __name__ == "__main__":``.
 
     >>> with Processes(2) as processes:
     ...     list(processes.map(abs, [-1, 2]))
@@ -124,10 +111,10 @@ class Processes(Executor):
 
     def __init__(self, workers: int, *, preload: str | None = None) -> None:
         self.workers, self._preload = workers, preload
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: futures.ProcessPoolExecutor | None = None
         self._exit_code = 0
         # Signals interrupt the main thread only, so this one starts and ends whole processes.
-        self._starter = ThreadPoolExecutor(1, "foveal", _block_interrupts)
+        self._starter = futures.ThreadPoolExecutor(1, "foveal", _block_interrupts)
         for _ in range(workers if preload else 0):
             self._starter.submit(self._submit, int)
 
@@ -137,7 +124,7 @@ class Processes(Executor):
 
     def _submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(
+            self._pool = futures.ProcessPoolExecutor(
                 self.workers,
                 mp_context=get_context("spawn"),
                 initializer=_start_worker,
@@ -177,23 +164,12 @@ class Processes(Executor):
             self._exit_code = next((process.exitcode or 0 for process in processes), 0)
 
     @contextmanager
-    def sharing(
-        self, function: Callable[..., T], shared: Any
-    ) -> Iterator[tuple[Callable[[Any], Future[T]], Callable[[Future[T], Any], T]]]:
-        """Yield two functions: one submits a task, the other waits for its result.
-
-        Workers read `shared` from a temporary file.
-        """
-        source: Path | bytes | None = None
-        with ExitStack() as stack:
-            if shared is not None:
-                source = pickle.dumps(shared, protocol=pickle.HIGHEST_PROTOCOL)
-                with suppress(OSError):  # no room for a file: then it is sent with each task
-                    folder = TemporaryDirectory(prefix="foveal-", ignore_cleanup_errors=True)
-                    path = Path(stack.enter_context(folder)) / "shared"
-                    path.write_bytes(source)
-                    source = path
-            submit = partial(self.submit, run_task, function, source)
+    def sharing(self, call: Callable[[Any], T]) -> Iterator[Sharing[T]]:
+        """Yield functions that submit a task and wait for its result; workers read `call` once."""
+        with TemporaryDirectory(prefix="foveal-", ignore_cleanup_errors=True) as folder:
+            source = Path(folder, "call")
+            source.write_bytes(pickle.dumps(call, protocol=pickle.HIGHEST_PROTOCOL))
+            submit = partial(self.submit, run_task, source)
             try:
                 yield submit, partial(self._wait_for, submit)
             except BaseException:
@@ -203,14 +179,12 @@ class Processes(Executor):
     def _wait_for(self, submit: Callable[[Any], Future[T]], future: Future[T], task: Any) -> T:
         """Return the result of a task, which is submitted again if it is lost.
 
-        The pool of the standard library is lost with the first worker that dies, and does not tell
-        which task was to blame. Each lost task is repeated when its result is due. If it is lost
-        again, the pool is new and no other task is submitted until the result is there: it runs
-        alone.
+        The pool of the standard library breaks with the first worker that dies, whichever task was
+        to blame. Each lost task is repeated when its result is due; the second time it runs alone.
         """
         for attempt in range(_ATTEMPTS):
             future = submit(task) if attempt else future
-            while not wait([future], timeout=1).done:
+            while not futures.wait([future], timeout=1).done:
                 # If a worker dies while it sends a result, the pool waits for the rest for ever.
                 processes = list(self._pool._processes.values()) if self._pool else []
                 if not all(process.is_alive() for process in processes):
@@ -219,10 +193,8 @@ class Processes(Executor):
                 return future.result()
         self.kill()
         reason = ", perhaps for want of memory" if self._exit_code == -signal.SIGKILL else ""
-        raise LostTaskError(
-            f"{name_task(task)}: given up, as the process at work on it was ended {_ATTEMPTS} "
-            f"times (exit code {self._exit_code}{reason})"
-        )
+        ended = f"{_ATTEMPTS} times (exit code {self._exit_code}{reason})"
+        raise LostTaskError.of_task(task, f"the process at work on it was ended {ended}")
 
 
 def _block_interrupts() -> None:
@@ -238,20 +210,18 @@ def _block_interrupts() -> None:
 def _start_worker(workers: int, preload: str | None) -> None:
     """Prepare a worker: it ends with its parent, and uses its share of the cores."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_follow_parent, daemon=True).start()
+    threading.Thread(target=_follow_parent, args=[parent_process()], daemon=True).start()
     # Taking down all imported modules at the end would take a tenth of a second.
     Finalize(None, os._exit, args=(0,), exitpriority=0)
     keep_freed_memory()
-    if "polars" not in sys.modules:
-        os.environ.setdefault("POLARS_MAX_THREADS", str(max(count_cores() // workers, 1)))
+    os.environ.setdefault("POLARS_MAX_THREADS", str(max(count_cores() // workers, 1)))
     if preload is not None:
         import_module(preload)
 
 
-def _follow_parent() -> None:
-    if (parent := parent_process()) is not None:
-        parent.join()
-        os._exit(1)
+def _follow_parent(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
 
 
 _loading = threading.Lock()
@@ -259,32 +229,11 @@ _loading = threading.Lock()
 
 @lru_cache(maxsize=1)
 def _load(source: Path | bytes) -> Any:
-    """Return the shared object of this worker."""
     return pickle.loads(source if isinstance(source, bytes) else source.read_bytes())  # noqa: S301 - from our own client
 
 
-def run_task(function: Callable[..., Any], source: Path | bytes | None, task: Any) -> Any:
-    """Call a function in a worker, which unpickles the shared object once.
-
-    An error that does not survive pickling is replaced with one that does.
-
-    >>> run_task(pow, pickle.dumps(2), 3)
-    8
-    """
-    try:
-        if source is None:
-            return function(task)
-        with _loading:  # a worker of a cluster may have several threads
-            shared = _load(source)
-        return function(shared, task)
-    except Exception as error:
-        try:
-            pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
-        except Exception:
-            raise RuntimeError(f"{type(error).__name__}: {error}") from error
-        raise
-
-
-def name_task(task: Any) -> str:
-    """Return the name of a task in messages."""
-    return str(getattr(task, "label", None) or task)
+def run_task(source: Path | bytes, task: Any) -> Any:
+    """Call the pickled function, which a worker loads once, on a task."""
+    with _loading:  # a worker of a cluster may have several threads
+        call = _load(source)
+    return call(task)
