@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from foveal.evaluation.evalj import Job, plan
-from foveal.evaluation.evalj_configuration import TaskBlock, read_configuration
+from foveal.evaluation.evalj import Job, TaskBlock, plan, read_configuration
 from foveal.measures import parse_measures
 
 POOLS = "275,297,273,353,300,283,309,327,292,319,321, 325,301,315,265,361,\n364,349,279"

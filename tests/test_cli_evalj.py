@@ -84,42 +84,6 @@ def test_a_whole_campaign_of_2005_runs_in_one_command(
     assert found["strict", "all", "MAep(quant=gen)"] == 1
 
 
-def test_results_dir_receives_complete_files(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "a.prop").write_text(f"{CONFIGURED}RESULTS_DIR: out/of/2005\n")
-    outcome = evaluate(capsys, "--config", "a.prop", "-q")
-    assert (outcome.code, outcome.out) == (0, "")
-    assert outcome.err.splitlines()[-1] == "1 files written to out/of/2005"
-    (file,) = (folder / "out" / "of" / "2005").iterdir()
-    assert file.name == "thorough.q.tsv"
-    content = values(file.read_text())
-    assert ("thorough", "202", "Q(quant=gen)") in content
-    (folder / "b.prop").write_text(CONFIGURED)
-    printed = evaluate(capsys, "--config", "b.prop", "-q", "-f", "tsv")
-    assert printed.out == file.read_text()
-
-
-def test_nothing_is_written_if_one_block_fails(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    second = CONFIGURED.replace("CO.Thorough", "CO.Focussed") + "POOLS: 999\nRESULTS_DIR: out\n"
-    (folder / "a.prop").write_text(f"{CONFIGURED}RESULTS_DIR: out\n{second}")
-    outcome = evaluate(capsys, "--config", "a.prop")
-    assert_refused(outcome, "a.prop:14: no assessments of pool '999'")
-
-
-def test_blocks_with_and_without_a_folder_part(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    second = CONFIGURED.replace("CO.Thorough", "CO.Focussed")
-    (folder / "a.prop").write_text(f"{CONFIGURED}RESULTS_DIR: out\n{second}")
-    outcome = evaluate(capsys, "--config", "a.prop", "-o", "focussed.csv", "-f", "csv")
-    assert (outcome.code, outcome.out) == (0, "")
-    assert (folder / "out" / "thorough.q.tsv").exists()
-    assert (folder / "focussed.csv").read_text().splitlines()[1].startswith("focussed,all,Q(")
-
-
 @pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "table", "markdown", "latex", "html"])
 def test_several_blocks_print_one_after_the_other(
     folder: Path, capsys: pytest.CaptureFixture[str], form: str
@@ -173,16 +137,13 @@ def test_workers_change_nothing(
         (("--config", "a.prop", "-t", "2006.Thorough"), "foveal: --config names the measures"),
         (("--config", "b.prop"), "b.prop: no such file"),
         (("--config", "topics.xml"), "topics.xml:1: root element <inex_topics>; expected <metric"),
-        (("--config", "a.prop", "--define", "x=."), "foveal: a.prop has no path with $x to fill"),
-        (("--config", "m.xml"), "m.xml:1: no runs are named, neither here nor as RUN..."),
-        (("runs/strict.xml", "--config", "m.xml"), "m.xml:1: no assessments are named"),
+        (("--config", "m.xml"), "m.xml:1: there is no SUBMISSIONRUNS_DIR"),
+        (("runs/strict.xml", "--config", "m.xml"), "m.xml:1: there is no ASSESSMENTS_DIR"),
         (
             ("runs/strict.xml", "-j", "official", "--config", "m.xml"),
             "m.xml:1: no run declares the task BestInContext; they declare SSCAS",
         ),
         (("--config", "two.prop", "-f", "json"), "foveal: 2 blocks do not fit into one json"),
-        (("--config", "out.prop", "-f", "csv"), "foveal: all results go to RESULTS_DIR as tsv"),
-        (("--config", "out.prop", "-o", "x"), "foveal: all results go to RESULTS_DIR as tsv"),
         (("runs/strict.xml", "-j", "x", "--define", "a=b"), "foveal: --define fills in the paths"),
         (("-", "-j", "-", "--config", "a.prop"), "foveal: standard input can be read only once"),
     ],
@@ -192,7 +153,6 @@ def test_wrong_use_is_refused(
 ) -> None:
     (folder / "m.xml").write_text('<metrics><BEPD only="BestInContext"/></metrics>')
     (folder / "two.prop").write_text(CONFIGURED.replace("CO.Thorough", "CO.Thorough, SSCAS"))
-    (folder / "out.prop").write_text(f"{CONFIGURED}RESULTS_DIR: out\n")
     assert_refused(evaluate(capsys, *args), problem)
 
 
@@ -205,15 +165,6 @@ def test_a_definition_that_is_none_is_explained(
     assert f"{value!r} is no definition; expected name=path" in outcome.err
     again = evaluate(capsys, "--config", "a.prop", "--define", "x=1", "--define", "x=2")
     assert "x is defined twice" in again.err
-
-
-def test_a_folder_that_cannot_be_made_is_said(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "a.prop").write_text(f"{CONFIGURED}RESULTS_DIR: topics.xml/out\n")
-    outcome = evaluate(capsys, "--config", "a.prop")
-    assert outcome.code == 2
-    assert outcome.err.splitlines()[-1].startswith("topics.xml/out: cannot be made: ")
 
 
 def test_more_than_twenty_problems_end_in_a_count(

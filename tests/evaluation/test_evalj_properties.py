@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from evalj_files import BROWSE, FOCUSSED, OF_2006, SMALL, STRICT, STRUCTURED, THOROUGH, labels
 from foveal.errors import InputError
 from foveal.evaluation import PRESETS
-from foveal.evaluation.evalj_configuration import TaskBlock, read_properties
+from foveal.evaluation.evalj import TaskBlock, read_properties
 from foveal.files.source import Source
 
 
@@ -26,7 +26,7 @@ def refused(text: str) -> list[str]:
 def test_a_printed_block_reads_as_it_says() -> None:
     (block,) = read(FOCUSSED)
     assert block.tasks == ("CO.Focussed",)
-    assert [metric.name for metric in block.metrics] == ["nxCG", "ep/gr", "q"]
+    assert list(block.properties["METRICS"]) == ["nxCG", "ep/gr", "q"]
     assert block.properties["QUERY_TYPE"] == {"CO+S": 8}
     assert block.properties["ASSESSMENTS_DIR"] == {"../adhoc2005/official/CO+S*/": 7}
     assert block.properties["SUBMISSIONRUNS_DIR"] == {"../inex2005_runs*/": 9}
@@ -46,15 +46,14 @@ def test_a_printed_block_reads_as_it_says() -> None:
 )
 def test_a_printed_block_asks_for_what_the_preset_of_its_task_does(text: str, preset: str) -> None:
     (block,) = read(text)
-    asked = labels(tuple(text for metric in block.metrics for text in metric.texts))
+    asked = labels(block.texts)
     assert asked == {measure.label for measure in PRESETS[preset].measures}
     assert PRESETS[preset].is_for(block.tasks[0])
 
 
 def test_the_blocks_of_2006_ask_for_what_the_presets_do() -> None:
     (block,) = read(OF_2006)
-    (metric,) = block.metrics
-    of_ranks = [text for text in metric.texts if text.startswith("nxCG") and "curve" not in text]
+    of_ranks = [text for text in block.texts if text.startswith("nxCG") and "curve" not in text]
     assert {text.replace("quant=gen", "quant=spec") for text in of_ranks} == {
         f"nxCG(quant=spec,overlap={o})@{k}"
         for o in ("on,alpha=1.0", "off")
@@ -65,22 +64,19 @@ def test_the_blocks_of_2006_ask_for_what_the_presets_do() -> None:
 def test_the_three_metrics_mean_what_evalj_reported() -> None:
     (block,) = read(SMALL.replace("q\n", "nxCG, ep/gr, q\n") + "DCV: 10, 25\n")
     inside = "quant=gen,overlap=off"
-    assert {metric.name: metric.texts for metric in block.metrics} == {
-        "nxCG": (
-            *(f"{name}({inside})@{k}" for name in ("nxCG", "MAnxCG") for k in (10, 25)),
-            f"nxCG({inside})@curve",
-        ),
-        "ep/gr": (f"MAep({inside})", f"iMAep({inside})", f"ep({inside})@curve"),
-        "q": (f"Q({inside})", f"Rmeasure({inside})"),
-    }
+    assert block.texts == (
+        *(f"{name}({inside})@{k}" for name in ("nxCG", "MAnxCG") for k in (10, 25)),
+        f"nxCG({inside})@curve",
+        *(f"MAep({inside})", f"iMAep({inside})", f"ep({inside})@curve"),
+        *(f"Q({inside})", f"Rmeasure({inside})"),
+    )
 
 
 def test_lists_are_cross_products_but_alpha_has_no_say_without_overlap() -> None:
     (block,) = read(
         "TASK: X\nMETRICS: q\nALPHA: 0.5, 1\nOVERLAP: on off\nQUANT_FUNCTIONS: gen,strict"
     )
-    (metric,) = block.metrics
-    assert sorted(text for text in metric.texts if text.startswith("Q")) == sorted(
+    assert sorted(text for text in block.texts if text.startswith("Q")) == sorted(
         f"Q(quant={quant},overlap={overlap})"
         for quant in ("gen", "strict")
         for overlap in ("on,alpha=0.5", "on,alpha=1", "off")
@@ -90,8 +86,8 @@ def test_lists_are_cross_products_but_alpha_has_no_say_without_overlap() -> None
 def test_a_list_of_tasks_makes_a_block_for_each() -> None:
     blocks = read(BROWSE.replace("CO.FetchBrowse", "CO.FetchBrowse, CO.Thorough"))
     assert [block.tasks for block in blocks] == [("CO.FetchBrowse",), ("CO.Thorough",)]
-    assert blocks[0].metrics[0].texts[0] == "FBarticle(score=MAep,quant=gen)"
-    assert blocks[1].metrics[0].texts[0] == "MAep(quant=gen,overlap=on,alpha=1.0)"
+    assert blocks[0].texts[0] == "FBarticle(score=MAep,quant=gen)"
+    assert blocks[1].texts[0] == "MAep(quant=gen,overlap=on,alpha=1.0)"
 
 
 def test_several_blocks_stand_in_one_file() -> None:
@@ -126,7 +122,7 @@ def test_one_block_may_be_written_in_many_ways(text: str) -> None:
     (block,) = read(text)
     (expected,) = read(SMALL)
     assert block.tasks == expected.tasks
-    assert [metric.texts for metric in block.metrics] == [m.texts for m in expected.metrics]
+    assert block.texts == expected.texts
 
 
 def test_a_sign_within_a_path_starts_no_comment() -> None:
@@ -142,9 +138,9 @@ def test_a_sign_within_a_path_starts_no_comment() -> None:
         ("gen\nTASK: X", "a.prop:1: 'gen' belongs to no key; expected KEY: value"),
         (f"{SMALL}QUANT_FUNCTION: gen", "a.prop:5: unknown key 'QUANT_FUNCTION'; expected TASK, "),
         (f"{SMALL}Task: X", "a.prop:5: unknown key 'Task'; expected TASK, "),
-        (f"{SMALL}XYZ: 1", "a.prop:5: unknown key 'XYZ'; expected TASK, METRICS, "),
-        (f"{SMALL}OVERLAP: on", "a.prop:5: OVERLAP is already given on line 3"),
-        (f"{SMALL}POOLS: 1\nPOOL: 2", "a.prop:6: POOL is already given on line 5"),
+        (f"{SMALL}XYZ: 1", "a.prop:5: unknown key 'XYZ'; expected TASK, "),
+        (f"{SMALL}OVERLAP: on", "a.prop:5: OVERLAP is given twice in this block"),
+        (f"{SMALL}POOLS: 1\nPOOL: 2", "a.prop:6: POOL is given twice in this block"),
         (SMALL.replace("q", "ep"), "a.prop:2: METRICS 'ep' is not possible; expected nxCG or ep"),
         (
             SMALL.replace("q\n", "nxG\n"),
@@ -162,18 +158,17 @@ def test_a_sign_within_a_path_starts_no_comment() -> None:
             f"{SMALL}QUERY_TYPE: CO-S",
             "a.prop:5: QUERY_TYPE 'CO-S' is not possible; expected CO or ",
         ),
-        (f"{SMALL}POOLS:", "a.prop:5: POOLS has no value"),
-        (f"{SMALL}POOLS: # none\n", "a.prop:5: POOLS has no value"),
-        (f"{SMALL}RESULTS_DIR: a, b", "a.prop:5: RESULTS_DIR names several folders; expected one"),
-        (SMALL.replace("q", "nxCG"), "a.prop:2: nxCG is measured at cut-offs; DCV is missing"),
-        (SMALL.replace("METRICS: q\n", ""), "a.prop:1: METRICS is missing from this block"),
-        (SMALL.partition("\n")[2], "a.prop:1: TASK is missing from this block"),
-        (f"{SMALL}{SMALL[:29]}", "a.prop:5: OVERLAP is missing from this block"),
+        (f"{SMALL}POOLS:", "a.prop:1: POOLS has no value"),
+        (f"{SMALL}POOLS: # none\n", "a.prop:1: POOLS has no value"),
+        (SMALL.replace("q", "nxCG"), "a.prop:1: nxCG is measured at cut-offs; DCV is missing"),
+        (SMALL.replace("METRICS: q\n", ""), "a.prop:1: METRICS has no value in this block"),
+        (SMALL.partition("\n")[2], "a.prop:1: TASK has no value in this block"),
+        (f"{SMALL}{SMALL[:29]}", "a.prop:5: OVERLAP has no value in this block"),
         (
             SMALL.replace("\n", " ", 1),
-            "a.prop:1: METRICS within a value; expected a line KEY: value for each",
+            "a.prop:1: METRICS has no value in this block",
         ),
-        (f"{SMALL}OVERLAP on", "a.prop:5: OVERLAP within a value"),
+        (f"{SMALL}OVERLAP on", "a.prop:5: QUANT_FUNCTIONS 'OVERLAP' is not possible"),
     ],
 )
 def test_a_bad_file_is_refused_with_the_line(text: str, problem: str) -> None:
@@ -203,4 +198,4 @@ def test_any_text_is_read_or_refused_with_places(lines: list[str]) -> None:
     except InputError:
         assert all(problem.startswith("a.prop:") for problem in refused(text))
     else:
-        assert all(block.metrics and block.tasks for block in blocks)
+        assert all(block.texts and block.tasks for block in blocks)

@@ -19,7 +19,7 @@ from evalj_files import (
     planned,
 )
 from foveal.errors import InputError, UsageError
-from foveal.evaluation.evalj import format_result_files, plan, score
+from foveal.evaluation.evalj import plan, score
 from inex2005 import SIZES, assessments, submission, write_campaign
 
 
@@ -98,7 +98,7 @@ def test_topics_of_a_type_may_be_restricted_further(folder: Path) -> None:
     text = f"{SMALL}QUERY_TYPE: CO+S\n{PLACES}"
     (results,) = scored(folder, text, only_topics=("202", "250"))
     assert results.topics == ("202",)
-    with pytest.raises(UsageError, match="none of the wanted topics is of the wanted type"):
+    with pytest.raises(InputError, match="no topic to score is of type"):
         scored(folder, text, only_topics=("250",))
 
 
@@ -124,7 +124,7 @@ def test_types_may_come_from_the_topics_themselves(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("QUERY_TYPE: CO\n", "5: no topic is of type CO; they are CAS, CO+S"),
+        ("QUERY_TYPE: CO\n", "5: no topic to score is of type CO; the types are CAS, CO+S"),
         ("POOLS: 297,\n 279, 1\n", "6: no assessments of pool '279'"),
     ],
 )
@@ -177,33 +177,6 @@ def test_one_run_and_metric_in_one_place_twice_is_refused(folder: Path) -> None:
         f"{folder / 'a.prop'}:8: run 'thorough' has been scored by Q(quant=gen) in the block on "
         "line 1; "
     )
-    with pytest.raises(InputError, match="scored by q in the block on line 1"):
-        scored(folder, twice.replace("POOLS", "RESULTS_DIR: out\nPOOLS"))
-    apart = twice.replace("POOLS: 297, 301", "RESULTS_DIR: out\nPOOLS: 297, 301")
-    assert len(scored(folder, apart)) == 2
-
-
-def test_results_are_a_file_for_each_run_and_metric(folder: Path) -> None:
-    other = submission("other/run", "CO.Thorough", {"203": ["B /article[1]"]})
-    (folder / "runs" / "other.xml").write_text(other)
-    text = SMALL.replace("q", "ep/gr, q") + f"RESULTS_DIR: out\n{PLACES}"
-    (job,) = planned(folder, text)
-    (results,) = score([job])
-    files = format_result_files(job, results, per_topic=False)
-    assert [path.name for path in files] == [
-        *("other%2Frun.ep-gr.tsv", "other%2Frun.q.tsv", "thorough.ep-gr.tsv", "thorough.q.tsv")
-    ]
-    assert {path.parent for path in files} == {folder / "out"}
-    content = files[folder / "out" / "other%2Frun.q.tsv"].splitlines()
-    assert content[0] == "run\ttopic\tmeasure\tvalue"
-    assert [line.split("\t")[:3] for line in content[1:]] == [
-        ["other/run", "all", "Q(quant=gen)"],
-        ["other/run", "all", "Rmeasure(quant=gen)"],
-    ]
-    curve = files[folder / "out" / "thorough.ep-gr.tsv"].splitlines()
-    assert len(curve) == 1 + 2 + 100
-    each = format_result_files(job, results, per_topic=True)[folder / "out" / "thorough.q.tsv"]
-    assert [line.split("\t")[1] for line in each.splitlines()[1::2]] == ["202", "203", "250", "all"]
 
 
 def test_metrics_score_best_in_context_runs_only(folder: Path) -> None:

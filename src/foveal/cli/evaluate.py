@@ -31,7 +31,6 @@ from foveal.cli.shared import (
     open_inputs,
     refuse_missing,
     render_result,
-    say,
     score_runs,
     start_workers,
     warn,
@@ -251,49 +250,34 @@ def _evaluate_configuration(
     *,
     per_topic: bool,
 ) -> None:
-    """Score the blocks of a configuration of EvalJ (--config).
-
-    Results of blocks that name a folder are written there, those of the others to the output.
-    """
+    """Score the blocks of a configuration of EvalJ (--config)."""
     from foveal.cli.texts import open_runs
     from foveal.evaluation import evalj
-    from foveal.evaluation.evalj_configuration import read_configuration
 
     paths = dict(define)
     if len(paths) < len(define):
         twice = next(name for i, (name, _) in enumerate(define) if name in dict(define[:i]))
         raise click.BadParameter(f"{twice} is defined twice", param_hint="'--define'")
     opened = open_runs(runs, *judgements, config)
-    jobs = evalj.plan(read_configuration(config), runs=opened, judgements=judgements, define=paths)
-    printed = [job for job in jobs if job.results is None]
-    if not printed and (form or output):
-        raise UsageError("all results go to RESULTS_DIR as tsv; leave out -f and -o")
-    if len(printed) > 1 and form in ("json", "parquet"):
-        raise UsageError(f"{len(printed)} blocks do not fit into one {form}; tsv can hold them")
+    jobs = evalj.plan(
+        evalj.read_configuration(config), runs=opened, judgements=judgements, define=paths
+    )
+    if len(jobs) > 1 and form in ("json", "parquet"):
+        raise UsageError(f"{len(jobs)} blocks do not fit into one {form}; tsv can hold them")
     every = [run for job in jobs for run in job.runs]
     given = given_options(options)
     with start_workers(given.pop("workers", None), every) as (executor, advance):
         found = evalj.score(jobs, executor=executor, progress=advance, **given)
     form = choose_format(form, output)
     parts = []
-    files = [
-        evalj.format_result_files(job, results, per_topic=per_topic)
-        for job, results in zip(jobs, found, strict=True)
-    ]
     warn(text for results in found for text in results.meta["warnings"])
-    for job, results, own in zip(jobs, found, files, strict=True):
-        if job.results is None:
-            texts = [text for metric in job.block.metrics for text in metric.texts]
-            if form == "table":
-                parts.append(_render_table(results, output, texts, per_topic=per_topic))
-            else:
-                parts.append(render_result(results, form, output, per_topic=per_topic))
-        evalj.write_results(own)
-        if own:
-            say(f"{len(own)} files written to {job.results}")
-    if parts:
-        content = parts[0] if len(parts) == 1 else _join_blocks([str(part) for part in parts])
-        emit(content, output, styled=form == "table")
+    for job, results in zip(jobs, found, strict=True):
+        if form == "table":
+            parts.append(_render_table(results, output, job.block.texts, per_topic=per_topic))
+        else:
+            parts.append(render_result(results, form, output, per_topic=per_topic))
+    content = parts[0] if len(parts) == 1 else _join_blocks([str(part) for part in parts])
+    emit(content, output, styled=form == "table")
 
 
 def _join_blocks(parts: Sequence[str]) -> str:

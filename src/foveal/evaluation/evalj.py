@@ -1,4 +1,8 @@
-"""Score runs as configurations of EvalJ ask, the evaluator of 2005 and 2006."""
+"""Score runs as configurations of EvalJ ask, the evaluator of 2005 and 2006.
+
+A configuration is a property file, or the ``<metrics>`` XML of 2006. Its blocks say by which
+measures the runs of a task are scored; property files also name the files.
+"""
 
 from __future__ import annotations
 
@@ -7,55 +11,318 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import replace
+from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from foveal.errors import InputError, Problem, UsageError, some
-from foveal.evaluation.evalj_configuration import (
-    CODE,
-    Metric,
-    TaskBlock,
-    read_value,
-)
 from foveal.evaluation.evaluation import RunLike, evaluate
 from foveal.evaluation.presets import normalise_task
-from foveal.files.atomic import write_file
-from foveal.files.source import Source, is_xml
+from foveal.files.source import Source, is_xml, list_files
 from foveal.formats import read_judgements, read_run, read_topics
-from foveal.formats.markup import read_markup
-from foveal.formats.result_files import DATA_FORMATS
+from foveal.formats.markup import Markup, read_markup
 from foveal.measures import Measure, parse_measures
-from foveal.model import Judgements, Results, Run
+from foveal.model import Judgements, Provenance, Results, Run
+from foveal.model.topics import KINDS
+from foveal.recall import QUANTISATIONS
 
+CODE = "evalj.configuration"  # of all problems of configurations
 MOST_RESULTS = 1500
 """Results per topic that EvalJ looked at."""
+Properties = Mapping[str, Mapping[str, int]]
+"""The values of each key, and their lines."""
 
-# -- which files -------------------------------------------------------------------------------
+
+class TaskBlock(NamedTuple):
+    """The settings of one task."""
+
+    source: Provenance
+    """The configuration."""
+    line: int
+    tasks: tuple[str, ...]
+    """The runs that declare one of these tasks are scored; empty: all."""
+    texts: tuple[str, ...]
+    """The measures in text form."""
+    properties: Properties
+
+    def error(self, line: int, text: str) -> InputError:
+        return InputError.at(CODE, self.source.path, line, text)
+
+
+def read_configuration(path: str | Path | Source) -> tuple[TaskBlock, ...]:
+    """Return the blocks of a property file or ``<metrics>`` XML, recognised by its content."""
+    source = path if isinstance(path, Source) else Source.open(path)
+    return read_metrics(source) if is_xml(source) else read_properties(source)
+
+
+def _match_word(word: str, known: Sequence[str]) -> str:
+    """Return the known spelling of a word in any case; a ValueError lists the known words."""
+    for name in known:
+        if name.casefold() == word.casefold():
+            return name
+    raise ValueError(f"expected {' or '.join(known)}")
+
+
+def _check_number(text: str, low: float, high: float, expected: str) -> str:
+    """Return the text of a number within bounds; a ValueError says what was expected."""
+    with suppress(ValueError):
+        if low <= float(text) <= high:
+            return text
+    raise ValueError(f"expected {expected}")
+
+
+# -- property files --------------------------------------------------------------------------------
+
+_WORDS: Mapping[str, Sequence[str]] = {
+    "METRICS": ("nxCG", "ep/gr", "q"),
+    "OVERLAP": ("on", "off"),
+    "QUANT_FUNCTIONS": tuple(QUANTISATIONS),
+    "QUERY_TYPE": KINDS,
+}
+"""The values of keys that have only a few."""
+_REQUIRED = ("TASK", "METRICS", "OVERLAP", "QUANT_FUNCTIONS")
+_WITH_BLANKS = ("TASK", "ASSESSMENTS_DIR", "SUBMISSIONRUNS_DIR", "RESULTS_DIR")
+"""Keys whose values may hold blanks; only a comma ends one."""
+_KNOWN = (*_WITH_BLANKS, *_WORDS, "ALPHA", "DCV", "POOLS")
+_KEY = re.compile(r"([A-Za-z_][\w.-]*)\s*[:=](.*)", re.DOTALL)
+_COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
+_MEASURES = {
+    "nxCG": ("nxCG({})@{k}", "MAnxCG({})@{k}", "nxCG({})@curve"),
+    "ep/gr": ("MAep({})", "iMAep({})", "ep({})@curve"),
+    "q": ("Q({})", "Rmeasure({})"),
+    "articles": ("FBarticle(score=MAep,{})", "FBarticle(score=iMAep,{})", "FBarticle({})@curve"),
+    "elements": (
+        *("FBelement(score=MAep,{})", "FBelement(score=iMAep,{})", "FBelement({})@curve"),
+        "ep({})@curve",
+    ),
+}
+"""The measures of each metric; in Fetch & Browse, ep/gr scores articles and elements."""
+
+
+def read_value(key: str, text: str) -> str:
+    """Return a value as measures and topics spell it; a ValueError says what was expected.
+
+    >>> read_value("QUERY_TYPE", "COS"), read_value("OVERLAP", "ON")
+    ('CO+S', 'on')
+    """
+    if key == "ALPHA":
+        return _check_number(text, 0, 1, "a number from 0 to 1")
+    if key == "DCV":
+        if not re.fullmatch(r"0*[1-9][0-9]{0,8}", text):
+            raise ValueError("expected a rank, a whole number from 1")
+        return str(int(text))
+    if key == "QUERY_TYPE" and text.casefold() == "cos":
+        return "CO+S"  # as users of EvalJ write it
+    return _match_word(text, _WORDS[key]) if key in _WORDS else text
+
+
+def read_properties(source: Source) -> tuple[TaskBlock, ...]:
+    r"""Return the blocks of a property file; the error lists everything wrong with it.
+
+    The first TASK joins the keys before it; every other one starts a new block.
+
+    >>> text = "TASK: CO.Thorough\nMETRICS: q\nOVERLAP: off\nQUANT_FUNCTIONS: gen, strict"
+    >>> (block,) = read_properties(Source.of_text(text))
+    >>> block.tasks, block.texts[:2]
+    (('CO.Thorough',), ('Q(quant=gen,overlap=off)', 'Rmeasure(quant=gen,overlap=off)'))
+    """
+    source.check_utf8()
+    blocks: list[dict[str, dict[str, int]]] = []
+    begins: list[int] = []  # the line of each block
+    wrong: list[tuple[int, str]] = []
+    key: str | None = None  # the key whose value goes on
+    values: dict[str, int] = {}
+    for line, content in enumerate(source.data.decode().removeprefix("\ufeff").split("\n"), 1):
+        text = _COMMENT.sub("", content).strip()
+        keyed = _KEY.fullmatch(text)
+        if keyed is not None:
+            name, text = keyed.groups()
+            key, values = "POOLS" if name == "POOL" else name, {}
+            if not blocks or (key == "TASK" and key in blocks[-1]):
+                blocks.append({})
+                begins.append(line)
+            if key == "TASK":
+                begins[-1] = line
+            if key not in _KNOWN:
+                wrong.append((line, f"unknown key {name!r}; expected {', '.join(_KNOWN)}"))
+            elif key in blocks[-1]:
+                wrong.append((line, f"{name} is given twice in this block"))
+            blocks[-1].setdefault(key, values)
+        elif text and key is None:
+            wrong.append((line, f"{text!r} belongs to no key; expected KEY: value"))
+        pieces = text.split(",") if key in _WITH_BLANKS else re.split(r"[,\s]+", text)
+        for value in filter(None, map(str.strip, pieces if key else ())):
+            try:
+                values.setdefault(read_value(str(key), value), line)
+            except ValueError as expected:
+                values[value] = line
+                wrong.append((line, f"{key} {value!r} is not possible; {expected}"))
+    for block, line in zip(blocks, begins, strict=True) if not wrong else ():
+        empty = [key for key in dict.fromkeys([*_REQUIRED, *block]) if not block.get(key)]
+        wrong += [(line, f"{key} has no value in this block") for key in empty]
+        if "nxCG" in block.get("METRICS", ()) and "DCV" not in block:
+            wrong.append((line, "nxCG is measured at cut-offs; DCV is missing"))
+    if wrong:
+        raise InputError(Problem(CODE, source.path, line, text) for line, text in wrong)
+    if not blocks:
+        raise source.error(CODE, None, "the configuration is empty; expected lines KEY: value")
+    return tuple(
+        TaskBlock(source.provenance, line, (task,), _list_measures(block, task), block)
+        for block, line in zip(blocks, begins, strict=True)
+        for task in block["TASK"]
+    )
+
+
+def _list_measures(block: Properties, task: str) -> tuple[str, ...]:
+    """Return the measures of all metrics, for all combinations of their parameters."""
+    texts: list[str] = []
+    # Alpha weighs text that was seen before; without overlap there is none.
+    alphas = {"on": [f",alpha={alpha}" for alpha in block.get("ALPHA", ("1",))], "off": [""]}
+    for metric in block["METRICS"]:
+        browses = metric == "ep/gr" and normalise_task(task).endswith("fetchbrowse")
+        for quant in block["QUANT_FUNCTIONS"]:
+            if browses:
+                texts += [form.format(f"quant={quant}") for form in _MEASURES["articles"]]
+            texts += [
+                form.format(f"quant={quant},overlap={overlap}{alpha}", k=k)
+                for overlap in block["OVERLAP"]
+                for alpha in alphas[overlap]
+                for form in _MEASURES["elements" if browses else metric]
+                for k in (block.get("DCV", ()) if "{k}" in form else ("",))
+            ]
+    return tuple(dict.fromkeys(texts))
+
+
+# -- the XML of 2006 -------------------------------------------------------------------------------
+
+_TARGETS = {
+    "BEPTargetGenerator": "bep",
+    "IdealTargetGenerator": "ideal",
+    "PassageTargetGenerator": "passages",
+}
+_BEHAVIOURS = {
+    "BEPDistance": ("bep", ("A", "a")),
+    "Classic": ("classic", ()),
+    "Hierarchical": ("hierarchical", ()),
+    "T2I": ("t2i", ("T", "t")),
+}
+"""EvalJ's name to ours, and the spellings of the parameter it takes."""
+_ENTRIES = {"BEPD": ("a", "A"), "EPRUM": ("binary", "generator", "quantisation", "behaviour")}
+"""The metrics, and the elements in each."""
+_VALUES: Mapping[str, Sequence[str]] = {
+    "binary": ("true", "false"),
+    "generator": tuple(_TARGETS),
+    "quantisation": ("Exh", *QUANTISATIONS),
+    "behaviour": tuple(_BEHAVIOURS),
+}
+"""The values of elements that are not numbers."""
+
+
+def read_metrics(source: Source) -> tuple[TaskBlock, ...]:
+    """Return the entries of a ``<metrics>`` file, those for the same tasks in one block.
+
+    >>> file = '<metrics><BEPD only="BestInContext"><a value="10"/></BEPD></metrics>'
+    >>> (block,) = read_metrics(Source.of_text(file))
+    >>> block.texts, block.tasks
+    (('BEPD(A=10)',), ('BestInContext',))
+    """
+    markup = read_markup(source)
+    if markup.tags[0] != "metrics":
+        raise _refuse(markup, 0, f"root element <{markup.tags[0]}>; expected <metrics>")
+    by_tasks: dict[tuple[str, ...], tuple[int, list[str]]] = {}
+    for entry in _list_children(markup, 0):
+        tag = markup.tags[entry]
+        if tag not in _ENTRIES:
+            raise _refuse(markup, entry, f"unknown metric <{tag}>; expected <EPRUM> or <BEPD>")
+        values = _read_values(markup, entry, _ENTRIES[tag], ("id", "only"))
+        settings = {} if tag == "BEPD" else _choose_targets(values)
+        settings |= {name.upper(): values[name] for name in ("a", "t") if name in values}
+        if values.get("binary") == "false" and "quantisation" not in values:
+            text = "<binary> is false, but there is no <quantisation> to weigh targets by"
+            raise _refuse(markup, entry, text)
+        inside = ",".join(f"{name}={value}" for name, value in settings.items())
+        text = f"{tag}({inside})" if inside else tag
+        only = markup.attributes.get(entry, {}).get("only", "").split(",")
+        tasks = tuple(filter(None, map(str.strip, only)))
+        _, texts = by_tasks.setdefault(tasks, (int(markup.line[entry]), []))
+        texts += [text] if tag == "BEPD" else [text, f"{text}@curve"]
+    if not by_tasks:
+        raise _refuse(markup, 0, "<metrics> holds no entry; expected <EPRUM> or <BEPD>")
+    return tuple(
+        TaskBlock(source.provenance, line, tasks, tuple(texts), {})
+        for tasks, (line, texts) in by_tasks.items()
+    )
+
+
+def _refuse(markup: Markup, element: int, text: str) -> InputError:
+    """Return the error about an element of a configuration."""
+    return markup.source.error(CODE, int(markup.line[element]), text)
+
+
+def _list_children(markup: Markup, parent: int) -> list[int]:
+    """Return the elements directly inside an element."""
+    inside = range(parent + 1, int(markup.end[parent]))
+    return [i for i in inside if markup.depth[i] == markup.depth[parent] + 1]
+
+
+def _read_values(
+    markup: Markup, parent: int, tags: Sequence[str], attributes: Sequence[str]
+) -> dict[str, str]:
+    """Return the values of the elements inside an element, by their tags in lower case."""
+    within = f"<{markup.tags[parent]}>"
+    for name in markup.attributes.get(parent, {}).keys() - set(attributes):
+        text = f"unknown attribute {name!r} of {within}; expected {', '.join(attributes)}"
+        raise _refuse(markup, parent, text)
+    values: dict[str, str] = {}
+    for child in _list_children(markup, parent):
+        tag, value = markup.tags[child], markup.attributes.get(child, {}).get("value", "").strip()
+        if tag not in tags or tag.lower() in values:
+            expected = ", ".join(f"<{known}>" for known in tags) or "nothing"
+            text = f"unknown or repeated element <{tag}> in {within}; expected {expected}"
+            raise _refuse(markup, child, text)
+        try:
+            if tag in _VALUES:
+                value = _match_word(value, _VALUES[tag])
+            else:
+                _check_number(value, 1e-300, 1e300, "a number above 0")
+        except ValueError as expected:
+            text = f"{tag} {value!r} is not possible; {expected}"
+            raise _refuse(markup, child, text) from None
+        values[tag.lower()] = value
+        values |= _read_values(markup, child, _BEHAVIOURS.get(value, ("", ()))[1], ("value",))
+    return values
+
+
+def _choose_targets(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the parameters of EPRUM that differ from its defaults."""
+    targets = _TARGETS[values.get("generator", "BEPTargetGenerator")]
+    natural = "bep" if targets == "bep" else "hierarchical"
+    behaviour = _BEHAVIOURS[values["behaviour"]][0] if "behaviour" in values else natural
+    settings = {} if behaviour == natural else {"behaviour": behaviour}
+    settings |= {} if targets == "bep" else {"targets": targets}
+    grade = values.get("quantisation", "Exh")
+    if values.get("binary", "false" if "quantisation" in values else "true") == "true":
+        # Targets count alike, but the function still chooses the ideal elements.
+        return settings | ({"quant": grade} if targets == "ideal" and grade != "Exh" else {})
+    if grade != "Exh":
+        return settings | {"weight": "quant", "quant": grade}
+    # An entry point has the exhaustivity of its document, and 2006 has only one degree of that.
+    return settings | ({} if targets == "bep" else {"weight": "exh"})
+
+
+# -- which files -----------------------------------------------------------------------------------
 
 _NAME = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_MAGIC = re.compile(r"[*?[]")
-_UNSAFE = re.compile(r'[/\\:*?"<>|%\x00-\x1f\x7f]|^\.')
 
 
 class Job(NamedTuple):
-    """One block with its files, and the folder for its results."""
+    """One block with its measures and files."""
 
     block: TaskBlock
+    measures: tuple[Measure, ...]
     runs: tuple[RunLike, ...]
     judgements: tuple[str, ...]
-    results: Path | None
     warnings: tuple[str, ...] = ()
-
-    def list_measures(self) -> dict[Metric, tuple[Measure, ...]]:
-        """Return each metric and its measures."""
-        found = {}
-        for metric in self.block.metrics:
-            try:
-                parsed = [measure for text in metric.texts for measure in parse_measures(text)]
-            except UsageError as error:
-                raise self.block.error(metric.line, f"{metric.name}: {error}") from None
-            found[metric] = tuple(parsed)
-        return found
 
 
 def plan(
@@ -75,38 +342,24 @@ def plan(
     define : mapping of name to text, optional
         The texts that replace ``$name`` in paths.
     """
-    define = define or {}
-    keys = ("ASSESSMENTS_DIR", "SUBMISSIONRUNS_DIR", "RESULTS_DIR")
-    paths = [path for block in blocks for key in keys for path in block.properties.get(key, ())]
-    used = {match[1] or match[2] for path in paths for match in _NAME.finditer(path)}
-    unused = [name for name in define if name not in used]
-    if unused:
-        raise UsageError(f"{blocks[0].source.path} has no path with ${unused[0]} to fill in")
     jobs: list[Job] = []
     problems: list[Problem] = []
     declared: dict[str, str | None] = {}  # each run is read once for its task
     for block in blocks:
         try:
-            if not runs and "SUBMISSIONRUNS_DIR" not in block.properties:
-                raise block.error(block.line, "no runs are named, neither here nor as RUN...")
-            if not judgements and "ASSESSMENTS_DIR" not in block.properties:
-                raise block.error(
-                    block.line, "no assessments are named, neither here nor by --judgements"
-                )
-            every: Sequence[RunLike] = runs or _find_files(block, "SUBMISSIONRUNS_DIR", define)
-            chosen, silent = _choose_runs(block, every, declared)
-            assessments = judgements or _find_files(block, "ASSESSMENTS_DIR", define)
-            folder = None
-            for path, line in block.properties.get("RESULTS_DIR", {}).items():
-                folder = _find_path(block, path, line, define)
-                if folder.exists() and not folder.is_dir():
-                    raise block.error(line, f"{path!r} is a file, not a folder")
+            every = runs or _find_files(block, "SUBMISSIONRUNS_DIR", define or {})
+            assessments = judgements or _find_files(block, "ASSESSMENTS_DIR", define or {})
+            chosen, warnings = _choose_runs(block, every, declared)
+            try:
+                measures = tuple(own for text in block.texts for own in parse_measures(text))
+            except UsageError as error:
+                raise block.error(block.line, str(error)) from None
         except InputError as error:
             problems += error.problems
             continue
-        left_out = f"runs that declare no task, left out: {len(silent)} ({some(silent, 3)})"
-        warnings = (left_out,) if silent else ()
-        jobs.append(Job(block, tuple(chosen), tuple(assessments), folder, warnings))
+        if "RESULTS_DIR" in block.properties:
+            warnings.append("RESULTS_DIR is ignored; all results go to the standard output or -o")
+        jobs.append(Job(block, measures, tuple(chosen), tuple(assessments), tuple(warnings)))
     if problems:
         raise InputError(dict.fromkeys(problems))
     return tuple(jobs)
@@ -115,7 +368,7 @@ def plan(
 def _choose_runs(
     block: TaskBlock, runs: Sequence[RunLike], declared: dict[str, str | None]
 ) -> tuple[list[RunLike], list[str]]:
-    """Return the runs that declare a task of the block, and the names of those without a task."""
+    """Return the runs that declare a task of the block, and a warning about undeclared ones."""
     if not block.tasks:
         return list(runs), []
     wanted = set(map(_drop_year, block.tasks))
@@ -137,7 +390,8 @@ def _choose_runs(
         task = " or ".join(block.tasks)
         hint = f"they declare {', '.join(others)}" if others else "none does"
         raise block.error(block.line, f"no run declares the task {task}; {hint}")
-    return chosen, silent
+    left_out = f"runs that declare no task, left out: {len(silent)} ({some(silent, 3)})"
+    return chosen, [left_out] if silent else []
 
 
 def _drop_year(task: str) -> str:
@@ -145,50 +399,33 @@ def _drop_year(task: str) -> str:
     return normalise_task(re.sub(r"^\s*[0-9]{4}\.", "", task))
 
 
-def _find_path(block: TaskBlock, given: str, line: int, define: Mapping[str, str]) -> Path:
-    """Return a path with every ``$name`` filled in.
+def _find_files(block: TaskBlock, key: str, define: Mapping[str, str]) -> list[str]:
+    """Return the files that match the patterns, and all files of folders that match them.
 
-    It is relative to the configuration's folder, unless it begins with a name: the value of that
+    Paths are relative to the configuration's folder, unless they begin with a ``$name``: its value
     comes from the command line and is relative to the working directory.
     """
-
-    def fill_in(match: re.Match[str]) -> str:
-        name = match[1] or match[2]
-        if name not in define:
-            raise block.error(line, f"${name} is not defined; give --define {name}=PATH")
-        return define[name]
-
-    folder = Path() if given.startswith("$") else Path(block.source.path).parent
-    return folder / _NAME.sub(fill_in, given)
-
-
-def _find_files(block: TaskBlock, key: str, define: Mapping[str, str]) -> list[str]:
-    """Return the files that match the patterns, and all files of folders that match them."""
+    if key not in block.properties:
+        raise block.error(block.line, f"there is no {key}; give files on the command line")
     found: dict[str, None] = {}
     for given, line in block.properties[key].items():
-        path = _find_path(block, given, line, define)
-        matching = [path] if path.exists() else []
-        if not matching and _MAGIC.search(str(path)):
-            root = Path(path.anchor)
-            below = root.glob(str(path.relative_to(root)))
-            matching = sorted(own for own in below if not own.name.startswith("."))
-        if given.endswith("/"):
-            matching = [own for own in matching if own.is_dir()]
+        names = [one or other for one, other in _NAME.findall(given)]
+        for name in names:
+            if name not in define:
+                raise block.error(line, f"${name} is not defined; give --define {name}=PATH")
+        filled = _NAME.sub(lambda match: define[match[1] or match[2]], given)
+        folder = Path() if given.startswith("$") else Path(block.source.path).parent
+        path = str(folder / filled) + ("/" if given.endswith("/") else "")
+        matching = [path]
+        if not Path(path).exists():
+            matching = sorted(glob(path, recursive=True))  # noqa: PTH207 - without hidden files
         if not matching:
-            raise block.error(line, f"nothing fits {given!r}")
-        files = [
-            str(file)
-            for own in matching
-            for file in (sorted(own.rglob("*")) if own.is_dir() else [own])
-            if file is own or (file.is_file() and not file.name.startswith("."))
-        ]
-        if not files:
-            raise block.error(line, f"{given!r} holds no file")
-        found |= dict.fromkeys(files)
+            raise block.error(line, f"no file or folder matches {given!r}")
+        found |= dict.fromkeys(map(str, list_files(matching, "file")))
     return list(found)
 
 
-# -- scores ------------------------------------------------------------------------------------
+# -- scores ----------------------------------------------------------------------------------------
 
 
 def score(
@@ -200,44 +437,35 @@ def score(
     **options: Any,
 ) -> tuple[Results, ...]:
     """Score jobs one after the other; the options are those of `foveal.evaluate`."""
-    measures = [[own for every in job.list_measures().values() for own in every] for job in jobs]
-    options = {**options, "max_results": options.get("max_results") or MOST_RESULTS}
+    options["max_results"] = options.get("max_results") or MOST_RESULTS
     read: dict[tuple[str, ...], Judgements] = {}
     found: list[Results] = []
-    for job, wanted in zip(jobs, measures, strict=True):
+    scored: dict[tuple[str, str], int] = {}  # the line of the block of each run and measure
+    for job in jobs:
+        block = job.block
         if job.judgements not in read:
             read[job.judgements] = read_judgements(job.judgements)
         truth = read[job.judgements]
         results = evaluate(
             list(job.runs),
             truth,
-            wanted,
+            job.measures,
             collection=collection,
             executor=executor,
             progress=progress,
-            **options | _select(job.block, truth, options),
+            **options | _select(block, truth, options),
         )
-        source = job.block.source
-        mine = {"kind": "configuration", "path": source.path, "sha256": source.sha256}
-        meta = {
-            **results.meta,
-            "inputs": [mine, *results.meta["inputs"]],
-            "warnings": [*job.warnings, *results.meta["warnings"]],
-        }
+        mine = {"kind": "configuration", "path": block.source.path, "sha256": block.source.sha256}
+        meta = dict(results.meta) | {"inputs": [mine, *results.meta["inputs"]]}
+        meta["warnings"] = [*job.warnings, *results.meta["warnings"]]
         found.append(replace(results, meta=meta))
-    seen: dict[tuple[str, ...], int] = {}
-    for job, results in zip(jobs, found, strict=True):  # refuse two values in one place
-        block, names = job.block, results.measures
-        if job.results is not None:
-            names = tuple(metric.name for metric in block.metrics)
-        for key in ((str(job.results), run, name) for run in results.runs for name in names):
-            if key in seen:
+        for key in ((run, name) for run in results.runs for name in results.measures):
+            if scored.setdefault(key, block.line) != block.line:
                 raise block.error(
                     block.line,
-                    f"run {key[1]!r} has been scored by {key[2]} in the block on line {seen[key]}; "
-                    "blocks of one task need a RESULTS_DIR, or a file, each of their own",
+                    f"run {key[0]!r} has been scored by {key[1]} in the block on line "
+                    f"{scored[key]}; blocks of one task need a file each of their own",
                 )
-            seen[key] = block.line
     return tuple(found)
 
 
@@ -245,28 +473,23 @@ def _select(block: TaskBlock, judgements: Judgements, options: Mapping[str, Any]
     """Return the options of the block: its topics and pools, unless given, and the task's rule."""
     focused = any(_drop_year(task).endswith("focused") for task in block.tasks)
     selected: dict[str, Any] = {"warn_overlap": focused}
-    topics = judgements.topics
     pools, types = (block.properties.get(key, {}) for key in ("POOLS", "QUERY_TYPE"))
     if pools and not options.get("pools"):
-        unknown = [
-            Problem(CODE, block.source.path, line, f"no assessments of pool {text!r}")
-            for text, line in pools.items()
-            if text not in judgements.assessors
-        ]
+        unknown = [(text, line) for text, line in pools.items() if text not in judgements.assessors]
         if unknown:
-            raise InputError(unknown)
+            text, line = unknown[0]
+            raise block.error(line, f"no assessments of pool {text!r}")
         selected["pools"] = tuple(pools)
         assert judgements.assessor is not None
-        in_pools = judgements.assessor.is_in(list(selected["pools"])).fill_null(value=False)
-        topics = judgements.only(in_pools.to_numpy()).topics
+        in_pools = judgements.assessor.is_in(list(pools)).fill_null(value=False)
+        judgements = judgements.only(in_pools.to_numpy())
     if not types:
         return selected
     line, *_ = types.values()
-    topics_file = options.get("topics_file")
-    kinds = {} if topics_file is None else read_topics(topics_file).kinds
-    if any(topic not in kinds for topic in topics):
-        kinds = _read_query_types(judgements) | kinds
-    lacking = next((topic for topic in topics if topic not in kinds), None)
+    topics_file, only = options.get("topics_file"), options.get("only_topics")
+    kinds = _read_query_types(judgements)
+    kinds |= {} if topics_file is None else read_topics(topics_file).kinds
+    lacking = next((topic for topic in judgements.topics if topic not in kinds), None)
     if lacking is not None:
         raise block.error(
             line,
@@ -274,19 +497,15 @@ def _select(block: TaskBlock, judgements: Judgements, options: Mapping[str, Any]
             "(<inex_topic query_type>), nor does a --topics-file",
         )
     wanted = []
-    for topic in topics:
+    for topic in judgements.topics:
         with suppress(ValueError):  # an unknown type is not a wanted one
-            if read_value("QUERY_TYPE", kinds[topic]) in types:
+            if read_value("QUERY_TYPE", kinds[topic]) in types and (only is None or topic in only):
                 wanted.append(topic)
     if not wanted:
-        others = ", ".join(sorted({kinds[topic] for topic in topics}))
+        others = ", ".join(sorted({kinds[topic] for topic in judgements.topics}))
         wish = " or ".join(sorted(types))
-        raise block.error(line, f"no topic is of type {wish}; they are {others}")
-    only = options.get("only_topics")
-    selected["only_topics"] = tuple(t for t in wanted if only is None or t in only)
-    if not selected["only_topics"]:
-        raise UsageError("none of the wanted topics is of the wanted type")
-    return selected
+        raise block.error(line, f"no topic to score is of type {wish}; the types are {others}")
+    return selected | {"only_topics": tuple(wanted)}
 
 
 def _read_query_types(judgements: Judgements) -> dict[str, str]:
@@ -301,35 +520,3 @@ def _read_query_types(judgements: Judgements) -> dict[str, str]:
                 if topic and kind:
                     found[topic] = kind
     return found
-
-
-# -- results -----------------------------------------------------------------------------------
-
-
-def format_result_files(job: Job, results: Results, *, per_topic: bool) -> dict[Path, str]:
-    """Return a file for each run and metric, if the block names a folder for them."""
-    files: dict[Path, str] = {}
-    if job.results is None:
-        return files
-    for run in results.runs:
-        for metric, measures in job.list_measures().items():
-            own = results.of_runs([run]).only(list(map(str, measures)))
-            text = DATA_FORMATS["tsv"](own, per_topic=per_topic)
-            first, last = (
-                _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", name)
-                for name in (run, metric.name.replace("/", "-"))
-            )
-            files[job.results / f"{first}.{last}.tsv"] = str(text)
-    return files
-
-
-def write_results(files: Mapping[Path, str]) -> None:
-    """Write files into their folders; missing folders are made."""
-    for folder in dict.fromkeys(path.parent for path in files):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            text = f"cannot be made: {error.strerror}"
-            raise InputError.at("file.unwritable", str(folder), None, text) from None
-    for path, content in files.items():
-        write_file(path, content)
