@@ -7,7 +7,7 @@ from collections.abc import Collection as Names
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ import numpy as np
 import polars as pl
 
 from foveal.collection import Collection
-from foveal.collection.element_index import held
-from foveal.collection.placement import is_element, resolve_results
+from foveal.collection.placement import is_element, place_elements, resolve_results
 from foveal.errors import InputError, Problem
 from foveal.evaluation.cas_filter import describe_unknown_tags, parse_tag_classes
 from foveal.evaluation.presets import PRESETS, Preset, normalise_task
@@ -45,7 +44,6 @@ from foveal.formats.remarks import (
     line_ranks,
     list_notes,
 )
-from foveal.formats.xpaths import owners
 from foveal.model import Run, Topics
 from foveal.nexi import CAS, IEEE_CLASSES, NexiError, matches, parse, tags_of
 from foveal.nexi import Path as QueryPath
@@ -58,8 +56,6 @@ MOST_RESULTS = 1500
 
 _STRICT = ("sscas", "svcas", "scas")
 """Tasks whose answers must be the targets of the castitles."""
-_DOCUMENTS = 1000
-"""Documents whose elements are looked up together."""
 UNCHECKED = "run.unchecked"
 """The code of checks that were not possible; all others are faults."""
 
@@ -250,19 +246,8 @@ def find_off_target(
 ) -> Iterator[tuple[str, int, str]]:
     """Find results that the castitle of their topic does not ask for, and impossible checks.
 
-    Yields the code, the row and the text of each problem.
-
-    Parameters
-    ----------
-    run : Run
-        On the text of `collection`, if there is one.
-    topics : Topics
-        Results of other topics are not checked.
-    collection : Collection, optional
-        Needed to find the elements of results that are given by offsets.
-    classes : sets of tags that are taken for each other
-    skipped : collection of int
-        Lines of results that have no place.
+    Yields the code, the row and the text of each problem. The run is on the text of `collection`,
+    which is needed for results given by offsets; `skipped` are lines of results without a place.
     """
     named, is_skipped = is_element(run), np.isin(run.line, list(skipped))
     castitles, ids = topics.castitles, set(topics.ids)
@@ -326,34 +311,24 @@ def _find_elements(
     """Yield the elements of each result from the outside in, and whether they equal it.
 
     They are the elements of the same extent, else the smallest around. Results past the end of
-    their document have none. An attribute or a point is in the element of its path, any other
-    place without extent in the one that holds the character after it.
+    their document have none.
     """
     assert run.length is not None
     rows = rows[(run.start[rows] >= 0) & (run.end[rows] <= run.length[rows])]
-    if run.xpath is not None:
-        owner = owners(run.xpath.gather(rows))
-        named = owner.is_not_null().to_numpy()
-        for row, path in zip(rows[named].tolist(), owner.drop_nulls(), strict=True):
-            yield row, [path], False
-        rows = rows[~named]
-    first, last = held(run.start, run.end, run.length)
-    by_doc = pl.DataFrame({"doc": run.doc.gather(rows), "row": rows})
-    for part in by_doc.group_by("doc", maintain_order=True).all().iter_slices(_DOCUMENTS):
-        trees = collection.trees(part["doc"])
-        found: list[tuple[int, list[int], bool]] = []
-        for i, own_rows in enumerate(part["row"].to_list()):
-            own = slice(int(trees.bounds[i]), int(trees.bounds[i + 1]))
-            start, end, path = trees.start[own], trees.end[own], trees.path[own]
-            for row in own_rows:
-                around = np.flatnonzero((start <= first[row]) & (end >= last[row]))
-                if not len(around):
-                    continue
-                size = end[around] - start[around]
-                # Parents come before their children, and of one extent they lie in each other.
-                least = around[size == size.min()]
-                exact = bool(size.min() == run.end[row] - run.start[row])
-                found.append((row, path[least].tolist(), exact))
-        numbers = np.array(list(chain.from_iterable(paths for _, paths, _ in found)), dtype=int)
-        texts = iter(collection.xpaths(numbers))
-        yield from ((row, list(islice(texts, len(paths))), exact) for row, paths, exact in found)
+    if not len(rows):
+        return
+    own = run.take(np.isin(np.arange(len(run)), rows))
+    placed = place_elements(own, collection, snap=True)
+    exact = (placed.start == own.start) & (placed.end == own.end)
+    assert placed.xpath is not None
+    left, above = np.arange(len(rows)), placed.xpath
+    paths = [[path] for path in above.to_list()]
+    while len(left):
+        above = above.str.replace(r"/[^/]*$", "")
+        left, above = left[(above != "").to_numpy()], above.filter(above != "")
+        found = collection.resolve(placed.doc.gather(left), above)
+        same = (found.start == placed.start[left]) & (found.end == placed.end[left])
+        left, above = left[same], above.filter(pl.Series(same))
+        for i, path in zip(left.tolist(), above, strict=True):
+            paths[i].insert(0, path)
+    yield from zip(rows.tolist(), paths, exact.tolist(), strict=True)
