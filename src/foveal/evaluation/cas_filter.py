@@ -52,8 +52,7 @@ class CasFilter:
 
     reading: str
     topics: Topics
-    support: Judgements | None = None
-    """Judgements of the sub-topics."""
+    support: Judgements | None = None  # judgements of the sub-topics
     classes: tuple[frozenset[str], ...] = ()
     texts: SourceTexts | None = None
 

@@ -32,12 +32,9 @@ class NameMatch:
 
     topics: int
     results: int
-    known: int
-    """Results in documents that are judged for any topic."""
-    similar: int = 0
-    """Results in documents whose name only resembles a judged one."""
-    unknown: tuple[str, ...] = ()
-    """The first names that are not judged."""
+    known: int  # results in documents that are judged for any topic
+    similar: int = 0  # results in documents whose name only resembles a judged one
+    unknown: tuple[str, ...] = ()  # the first names that are not judged
     pairs: tuple[tuple[str, str], ...] = ()
     """The first similar names of run and judgements; differences in Unicode form come first."""
 

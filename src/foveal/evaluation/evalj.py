@@ -27,22 +27,17 @@ from foveal.model.topics import KINDS
 from foveal.recall import QUANTISATIONS
 
 CODE = "evalj.configuration"  # of all problems of configurations
-MOST_RESULTS = 1500
-"""Results per topic that EvalJ looked at."""
-Properties = Mapping[str, Mapping[str, int]]
-"""The values of each key, and their lines."""
+MOST_RESULTS = 1500  # results per topic that EvalJ looked at
+Properties = Mapping[str, Mapping[str, int]]  # the values of each key, and their lines
 
 
 class TaskBlock(NamedTuple):
     """The settings of one task."""
 
-    source: Provenance
-    """The configuration."""
+    source: Provenance  # the configuration
     line: int
-    tasks: tuple[str, ...]
-    """The runs that declare one of these tasks are scored; empty: all."""
-    texts: tuple[str, ...]
-    """The measures in text form."""
+    tasks: tuple[str, ...]  # the runs that declare one of these tasks are scored; empty: all
+    texts: tuple[str, ...]  # the measures in text form
     properties: Properties
 
     def error(self, line: int, text: str) -> InputError:

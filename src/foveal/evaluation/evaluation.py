@@ -52,8 +52,7 @@ RunLike = Run | str | Path
 Objects = Mapping[Any, Any] | Iterable[Any]
 """Objects that `foveal.run_of` and `foveal.judgements_of` take; pandas' frames have no type."""
 
-_LARGE = 1 << 21
-"""Bytes of a file that might take more than 256 MB of memory when it is compressed."""
+_LARGE = 1 << 21  # bytes of a file that might take more than 256 MB of memory when it is compressed
 
 
 @dataclass(frozen=True)
@@ -63,26 +62,18 @@ class Scores:
     name: str
     source: Provenance
     task: str | None
-    values: Floats
-    """Scores (topic, measure) on all judged topics; nan where undefined."""
+    values: Floats  # scores (topic, measure) on all judged topics; nan where undefined
     judged_shares: dict[str, float]
     """Share of judged documents in the top 10 of each topic, in the order of the run."""
-    in_run: Bools
-    """True for judged topics with results."""
-    unjudged_topics: int
-    """Number of topics of the run that are not judged."""
-    results: int
-    """Number of results on judged topics."""
-    judged_results: int
-    """Number of these in documents that are judged for any topic."""
+    in_run: Bools  # True for judged topics with results
+    unjudged_topics: int  # number of topics of the run that are not judged
+    results: int  # number of results on judged topics
+    judged_results: int  # number of these in documents that are judged for any topic
     names: NameMatch | None
     """Comparison of document names, where few results are in judged documents."""
-    has_parts: bool
-    """True if some results are parts of documents."""
-    notes: tuple[str, ...]
-    """Notes of the reader of the run."""
-    counts: Counts
-    """Warnings by their form."""
+    has_parts: bool  # True if some results are parts of documents
+    notes: tuple[str, ...]  # notes of the reader of the run
+    counts: Counts  # warnings by their form
 
 
 class Evaluation:
@@ -173,8 +164,7 @@ class Evaluation:
             from foveal.evaluation.cas_filter import CasFilter
 
             cas = CasFilter.from_options(own, topics)
-        self.index: Collection | None = None
-        """The open collection index."""
+        self.index: Collection | None = None  # the open collection index
         if collection is not None:
             self.__setstate__({})
         self.judgements = select_judgements(given, own, self.index, topics, self.warnings)

@@ -167,14 +167,10 @@ class TopicFile(Spool):
         super().__init__(head.path)
         self.groups, self._form = groups, form
         self._chunks = list[tuple[int, Ints, Ints]]()
-        self.sizes = np.zeros(count, dtype=np.int64)
-        """Bytes of each group."""
-        self.topics: dict[str, None] = {}
-        """Topics in the order of their first lines."""
-        self.counts = Counter[str]()
-        """Number of objects of JSON Lines that have each of `_FIELDS`."""
-        self.problems: list[Problem] = []
-        """The lines that are not UTF-8."""
+        self.sizes = np.zeros(count, dtype=np.int64)  # bytes of each group
+        self.topics: dict[str, None] = {}  # topics in the order of their first lines
+        self.counts = Counter[str]()  # number of objects of JSON Lines that have each of `_FIELDS`
+        self.problems: list[Problem] = []  # the lines that are not UTF-8
         header_line = header_of(head)[1] if form.name == "jsonl" else 0
         self._header = head.data.split(b"\n")[:header_line]
         digest, line, blocks, last = hashlib.sha256(), 1, 0, None

@@ -35,8 +35,7 @@ _RULES = {
 """The rules by which the official evaluator rejects runs of a task."""
 _RANKS = (1, 2, 3, 5, 10, 25, 50)
 _COUNTS = ("num_ret", "num_rel", "num_rel_ret", "ret_size", "rel_size", "rel_ret_size")
-_UNRESOLVED_SIZE = 18
-"""Characters that the official evaluator counts for a result of unknown place."""
+_UNRESOLVED_SIZE = 18  # characters that the official evaluator counts for a result of unknown place
 
 
 @dataclass(frozen=True)

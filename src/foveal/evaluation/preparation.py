@@ -49,8 +49,7 @@ Bools = npt.NDArray[np.bool_]
 UNJUDGED_TOPICS = "topics without judgements, {}: {}"
 EMPTY_RESULTS = Note("run.empty", "results without length: {}")
 NEED_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])
-_SIZED_SCALES = ("2005", "2006")
-"""Scales on which the size of an element decides what it is worth."""
+_SIZED_SCALES = ("2005", "2006")  # scales on which the size of an element decides what it is worth
 
 
 # -- settings --------------------------------------------------------------------------------------
@@ -367,19 +366,13 @@ def _build_forest(
 class AlignedRun:
     """A run that was checked and aligned with judgements, ready for measures."""
 
-    run: Run
-    """The run as read, on the text of the collection if there is one."""
+    run: Run  # the run as read, on the text of the collection if there is one
     gold: Gold
-    unlimited: Alignment
-    """The results on judged topics, before any character limit cut them."""
-    limited: Alignment
-    """The results that count."""
-    overlaps: dict[Measure, Overlap]
-    """The treatment of overlapping results by each measure."""
-    counts: Counts
-    """Warnings by their form; those about parts of a run add up."""
-    has_parts: bool
-    """True if some results are parts of documents."""
+    unlimited: Alignment  # the results on judged topics, before any character limit cut them
+    limited: Alignment  # the results that count
+    overlaps: dict[Measure, Overlap]  # the treatment of overlapping results by each measure
+    counts: Counts  # warnings by their form; those about parts of a run add up
+    has_parts: bool  # True if some results are parts of documents
 
     def alignment(self, overlap: Overlap = Overlap.AS_IT_IS) -> Alignment:
         """Return the alignment under a treatment of overlap."""

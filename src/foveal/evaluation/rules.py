@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from foveal.collection import Collection
 
 Bools = npt.NDArray[np.bool_]
-Broken = tuple[Ints, Iterable[str]]
-"""The rows that break a rule, and a text about each."""
+Broken = tuple[Ints, Iterable[str]]  # the rows that break a rule, and a text about each
 Counts = dict[str, int | list[str]]
 """Warnings about a run by their form: the number, or the names, of the things they count."""
 
@@ -37,18 +36,14 @@ Counts = dict[str, int | list[str]]
 class Rule:
     """A rule of runs; it may depend on something `given`, such as a limit."""
 
-    code: str
-    """The code of its problems."""
+    code: str  # the code of its problems
     broken: Callable[..., Broken]
     """``broken(alignment, *given)`` finds the results that break the rule."""
-    names_place: bool = False
-    """True if topic and document are added to the texts."""
-    option: str | None = None
-    """The option of ``evaluate`` that accepts or mends such results."""
+    names_place: bool = False  # True if topic and document are added to the texts
+    option: str | None = None  # the option of ``evaluate`` that accepts or mends such results
     mend: Callable[..., tuple[Alignment, int]] | None = None
     """``mend(alignment, *given)`` returns the mended alignment and the number of changes."""
-    mended: str = ""
-    """The warning with that number; it may name `given`."""
+    mended: str = ""  # the warning with that number; it may name `given`
 
     def list_problems(self, alignment: Alignment, *given: Any, reason: str = "") -> list[Problem]:
         """Return a problem for each result that breaks the rule; `reason` ends their texts."""

@@ -13,8 +13,7 @@ from foveal.errors import Note, some
 from foveal.measures.base import CURVE, Measure
 from foveal.model.judgements import Judgements
 
-TOP = 10
-"""Ranks in which unjudged results are counted."""
+TOP = 10  # ranks in which unjudged results are counted
 
 
 def describe_unjudged(shares: Mapping[str, float]) -> Note:

@@ -15,10 +15,8 @@ from foveal.measures import parse_measure
 from foveal.model.results import Floats, Results
 from foveal.model.run import ALL
 
-Groups = Mapping[str, Iterable[str]]
-"""The topics of each group by its name."""
-FEWEST_TOPICS = 5
-"""A group with fewer topics is scored, but nothing is concluded from it."""
+Groups = Mapping[str, Iterable[str]]  # the topics of each group by its name
+FEWEST_TOPICS = 5  # a group with fewer topics is scored, but nothing is concluded from it
 
 
 def read_groups(path: str | Path | Source) -> dict[str, tuple[str, ...]]:

@@ -51,13 +51,10 @@ from foveal.spans import Ints
 
 Classes = tuple[frozenset[str], ...]
 
-MOST_RESULTS = 1500
-"""Results per topic that INEX accepted in a submission."""
+MOST_RESULTS = 1500  # results per topic that INEX accepted in a submission
 
-_STRICT = ("sscas", "svcas", "scas")
-"""Tasks whose answers must be the targets of the castitles."""
-UNCHECKED = "run.unchecked"
-"""The code of checks that were not possible; all others are faults."""
+_STRICT = ("sscas", "svcas", "scas")  # tasks whose answers must be the targets of the castitles
+UNCHECKED = "run.unchecked"  # the code of checks that were not possible; all others are faults
 
 
 def validate(

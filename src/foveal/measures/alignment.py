@@ -155,10 +155,8 @@ class Gold(_WithCache):
 class Documents(NamedTuple):
     """Documents in order of their first result, of one topic or of all topics in turn."""
 
-    head: Ints
-    """Position of each document's first result."""
-    of_result: Ints
-    """Number of the document of each result."""
+    head: Ints  # position of each document's first result
+    of_result: Ints  # number of the document of each result
     row: Ints
     relevant: Bools
     rel_size: Ints
@@ -169,11 +167,9 @@ class Documents(NamedTuple):
 class Totals(NamedTuple):
     """Characters and relevant characters summed over the results of a run."""
 
-    read_before: Ints
-    """Characters before each result of the whole run, and their total."""
+    read_before: Ints  # characters before each result of the whole run, and their total
     found_before: Ints
-    read: Ints
-    """Characters up to each result of its topic."""
+    read: Ints  # characters up to each result of its topic
     found: Ints
     precision: Floats
     """P[r] in characters up to each result of its topic; 0 before any text was read."""
@@ -466,11 +462,9 @@ class TopicView:
         bounds = alignment.run.bounds
         low, high = (0, 0) if place is None else (int(bounds[place]), int(bounds[place + 1]))
         self.slice = slice(low, high)
-        self.n = high - low
-        """Number of results."""
+        self.n = high - low  # number of results
         self.start = alignment.run.start[self.slice]
-        self.at = at = alignment.gold.topic_at[name]
-        """Number of the topic in the judgements."""
+        self.at = at = alignment.gold.topic_at[name]  # number of the topic in the judgements
         self.relevant_documents = int(alignment.gold.nrel[at])
         self.trel = int(alignment.gold.trel[at])
 

@@ -100,12 +100,9 @@ class PrecisionRecall(Measure):
 class Readings(NamedTuple):
     """Text read of every topic of a run (rows) within every budget (columns)."""
 
-    found: Ints
-    """Relevant characters."""
-    read: Ints
-    """Characters."""
-    whole: Ints
-    """Results that are read to their ends."""
+    found: Ints  # relevant characters
+    read: Ints  # characters
+    whole: Ints  # results that are read to their ends
 
 
 def readings(

@@ -32,8 +32,7 @@ _TWICE = (
 class Marked(NamedTuple):
     """Marked spans that hold text, row by row."""
 
-    row: Ints
-    """The judgement of each span."""
+    row: Ints  # the judgement of each span
     start: Ints
     end: Ints
     aspects: pl.Series | None = None

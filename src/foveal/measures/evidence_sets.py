@@ -15,8 +15,7 @@ from foveal.measures.chunk_retrieval import unite_spans
 from foveal.spans import Ints
 
 _NEVER = np.iinfo(np.int64).max
-Limit = tuple[tuple[int, ...], str, int | None]
-"""The further arguments of `readings`."""
+Limit = tuple[tuple[int, ...], str, int | None]  # the further arguments of `readings`
 
 
 class SetPassages(NamedTuple):
@@ -25,11 +24,9 @@ class SetPassages(NamedTuple):
     Within a set and a document they are disjoint: spans that overlap or touch are one passage.
     """
 
-    bounds: Ints
-    """Where the passages of each topic begin, and the end."""
+    bounds: Ints  # where the passages of each topic begin, and the end
     set: Ints
-    start: Ints
-    """On the axis of `Gold`, as `end` is."""
+    start: Ints  # on the axis of `Gold`, as `end` is
     end: Ints
     weight: Floats
 

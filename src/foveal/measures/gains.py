@@ -55,18 +55,15 @@ class Seen(NamedTuple):
     """The result's element, or for one that is not listed the nearest enclosing listed one."""
     size: Ints
     new_size: Ints
-    rsize: Ints
-    """Highlighted characters, counted only for results of which a part is new."""
+    rsize: Ints  # highlighted characters, counted only for results of which a part is new
     new_rsize: Ints
 
 
 class Ideal(NamedTuple):
     """The ideal list of a topic."""
 
-    gains: Floats
-    """xI: decreasing."""
-    curve: Floats
-    """xCI: gains summed up, from rank 0 on."""
+    gains: Floats  # xI: decreasing
+    curve: Floats  # xCI: gains summed up, from rank 0 on
 
 
 # -- judgements --------------------------------------------------------------------------------

@@ -44,8 +44,7 @@ class Targets(NamedTuple):
 
     places: JudgedSpans
     weight: Floats
-    element: Ints | None = None
-    """Their numbers in the judged trees, where they are elements."""
+    element: Ints | None = None  # their numbers in the judged trees, where they are elements
 
 
 class Reader(NamedTuple):
@@ -53,24 +52,20 @@ class Reader(NamedTuple):
 
     targets: str
     behaviour: str
-    scale: float
-    """For ``bep``: the distance at which the probability is a half."""
+    scale: float  # for ``bep``: the distance at which the probability is a half
     patience: int
     """For ``t2i``: the number of irrelevant characters in a row at which the reader gives up."""
     weight: str
     quant: str
-    probable: bool
-    """Weights of ideal elements are probabilities."""
+    probable: bool  # weights of ideal elements are probabilities
 
 
 class Hits(NamedTuple):
     """The pairs of result and target that can meet, in rank order."""
 
-    rank: Ints
-    """From 1, ascending."""
+    rank: Ints  # from 1, ascending
     target: Ints
-    p: Floats
-    """The probability that the result leads to the target; never 0."""
+    p: Floats  # the probability that the result leads to the target; never 0
 
 
 def find_passages(topic: TopicView) -> JudgedSpans:

@@ -14,17 +14,14 @@ from foveal.measures.gains import GainSettings, Ideal, compute_gains, knows_own_
 from foveal.recall.forest import QUANTISATIONS, find_quantisation
 from foveal.spans import Ints
 
-LEVELS = np.arange(1, 101) / 100
-"""The levels of recall that curves and means over levels have."""
-CURVE = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
-"""The same as cut-offs."""
+LEVELS = np.arange(1, 101) / 100  # the levels of recall that curves and means over levels have
+CURVE = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")  # the same as cut-offs
 DIVISOR = Choice(
     "max|n",
     "divide by the number of elements to find, or of ranks that gain if there "
     "are more; or always by the former",
 )
-TOLERANCE = 1e-12
-"""Differences below this share of the total gain are rounding."""
+TOLERANCE = 1e-12  # differences below this share of the total gain are rounding
 _RUN = "D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"
 
 
@@ -208,8 +205,7 @@ class NaturalPoints(NamedTuple):
 
     rank: Floats
     gain: Floats
-    gained: Floats
-    """xCG there."""
+    gained: Floats  # xCG there
     ep: Floats
 
 
