@@ -21,7 +21,6 @@ CODES = {
     "file.temporary": "The temporary directory cannot be used.",
     "file.unreadable": "The system refuses to read the file.",
     "file.unwritable": "The system refuses to write the file.",
-    "cluster.scheduler_file": "The scheduler file of a Dask cluster cannot be used.",
     # -- JSON, XML and lines -----------------------------------------------------------------------
     "csv.columns": "A table of ground truth lacks a column.",
     "csv.syntax": "A line of a table cannot be read.",
@@ -97,7 +96,6 @@ CODES = {
     "element.scale": "Grades of several scales are mixed.",
     "element.size": "The size of an assessed element is wrong.",
     "judgements.bep": "A best entry point is not a place in its document.",
-    "judgements.element_size": "The size of an assessed element is needed and not given.",
     "judgements.empty": "No document is judged.",
     "judgements.format": "The file does not hold judgements.",
     "judgements.grade": "A grade is missing or not a number.",

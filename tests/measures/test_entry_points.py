@@ -105,13 +105,13 @@ def test_those_of_other_packages_come_in_the_order_of_their_names(package: Path)
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ("absent_measures:Wasted", "cannot be loaded (ModuleNotFoundError: No module named"),
-        ("others_measures:Absent", "cannot be loaded (AttributeError: "),
-        ("broken_measures:Wasted", "cannot be loaded (RuntimeError: out of order)"),
-        ("others_measures:something", "is not a subclass of foveal.Measure"),
-        ("others_measures", "is not a subclass of foveal.Measure"),
-        ("others_measures:Bare", "does not declare source, example"),
-        ("others_measures:Usurper", "takes the name 'iP', which is that of Foveal itself"),
+        ("absent_measures:Wasted", "cannot be used (ModuleNotFoundError: No module named"),
+        ("others_measures:Absent", "cannot be used (AttributeError: "),
+        ("broken_measures:Wasted", "cannot be used (RuntimeError: out of order)"),
+        ("others_measures:something", "cannot be used ("),
+        ("others_measures", "cannot be used (TypeError: 'module' object is not callable"),
+        ("others_measures:Bare", "has no attribute 'source'"),
+        ("others_measures:Usurper", "the name 'iP' is that of Foveal itself"),
     ],
 )
 def test_a_bad_one_is_refused_with_who_brought_it(package: Path, value: str, why: str) -> None:
@@ -125,7 +125,7 @@ def test_a_bad_one_is_refused_with_who_brought_it(package: Path, value: str, why
 
 def test_two_packages_cannot_bring_the_same_name(package: Path) -> None:
     points = [point("others_measures:Wasted", "a"), point("others_measures:Second", "b")]
-    with pytest.raises(UsageError, match="'wasted', which is that of a = others_measures:Wasted"):
+    with pytest.raises(UsageError, match="'wasted' is that of a = others_measures:Wasted"):
         _load_entry_points(points, own=())
 
 

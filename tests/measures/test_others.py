@@ -13,7 +13,6 @@ import naive
 from campaigns import score
 from foveal.cli import main
 from foveal.measures import Measure, all_measures, parse_measure
-from foveal.measures.answer_spans import answer_f1, answer_tokens
 from foveal.model import Judgements, Run
 
 DOCUMENTS = {
@@ -198,25 +197,6 @@ def test_the_best_answer_counts() -> None:
     assert evaluated("squad_f1", judgements, (20, 30), (40, 50)) == 1
     assert evaluated("squad_f1", judgements, (20, 30)) == pytest.approx(2 * 10 / (10 + 20))
     assert evaluated("squad_f1", judgements, (0, 10), (20, 30)) == pytest.approx(2 * 10 / 40)
-
-
-@pytest.mark.parametrize(
-    ("answer", "expected", "value"),
-    [
-        ("the Normans", ["Normans"], 1.0),
-        ("in the 10th century", ["10th and 11th centuries", "in the 10th century"], 1.0),
-        ("Denmark, Iceland", ["Denmark, Iceland and Norway"], 2 * 1 * 0.5 / 1.5),
-        ("France France", ["France"], 2 * 0.5 * 1 / 1.5),
-        ("", ["France"], 0.0),
-        ("The", ["a"], 1.0),
-    ],
-)
-def test_f1_of_strings(answer: str, expected: list[str], value: float) -> None:
-    assert answer_f1(answer, expected) == pytest.approx(value)
-
-
-def test_words_lose_case_punctuation_and_articles() -> None:
-    assert answer_tokens("A man, an Ox; THE end -- theatre!") == ["man", "ox", "end", "theatre"]
 
 
 # -- ugly inputs --------------------------------------------------------------------------------

@@ -390,10 +390,7 @@ class Alignment(_WithCache):
         >>> alignment.fill_topics(np.array([0.7, 0.5])).tolist()
         [0.5, 0.0, nan]
         """
-        scores = np.where(self.gold.nrel == 0, np.nan, 0.0)
-        judged = self.judged_topic
-        scores[judged] = np.where(self.gold.nrel[judged] == 0, np.nan, values)
-        return scores
+        return np.where(self.gold.nrel == 0, np.nan, self.spread_topics(values))
 
 
 def match_pairs(some: Ints, others: Ints) -> tuple[Ints, Ints]:

@@ -1,11 +1,6 @@
-"""Answers and rationales: IOU-F1 as ERASER has it and F1 as SQuAD has it, on spans and strings."""
+"""Answers and rationales: IOU-F1 as ERASER has it and F1 as SQuAD has it, on spans."""
 
 from __future__ import annotations
-
-import re
-import string
-from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -87,10 +82,6 @@ class EraserF1(_Eraser):
     figure = "F"
 
 
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
-
-
 class SquadF1(Measure):
     """F1 of the returned text with the answer that fits it best.
 
@@ -124,29 +115,3 @@ class SquadF1(Measure):
             common = int(meet_marked(answer, row, start, end).common.sum())
             best = max(best, 2 * common / (returned + int(answer.size.sum())))
         return best
-
-
-def answer_tokens(text: str) -> list[str]:
-    """Return the words of an answer: lower case, without punctuation and articles.
-
-    >>> answer_tokens("The cat's  pyjamas, an essay.")
-    ['cats', 'pyjamas', 'essay']
-    """
-    return _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split()
-
-
-def answer_f1(answer: str, expected: Sequence[str]) -> float:
-    """Return the F1 of SQuAD on strings: words in common, wherever they were found.
-
-    >>> answer_f1("in the year 1066", ["1066", "October 1066"])
-    0.5
-    """
-    found = Counter(answer_tokens(answer))
-    best = 0.0
-    for wanted in map(Counter, map(answer_tokens, expected)):
-        if not (found and wanted):
-            best = max(best, float(found == wanted))
-            continue
-        common = (found & wanted).total()
-        best = max(best, 2 * common / (found.total() + wanted.total()))
-    return best

@@ -469,23 +469,18 @@ def _load_entry_points(points: Iterable[EntryPoint], own: Iterable[Measure]) -> 
     taken = {word: "Foveal itself" for m in own for word in (m.name, *m.aliases)}
     found: list[Measure] = []
     for point in sorted(points, key=lambda p: (p.name, p.value)):
-        origin, problem, cls = f"{point.name} = {point.value}", "", Measure
+        origin = f"{point.name} = {point.value}"
         try:
             cls = point.load()
-        except Exception as error:  # whatever another package's module raises
-            problem = f"cannot be loaded ({type(error).__name__}: {error})"
-        else:
-            if not (isinstance(cls, type) and issubclass(cls, Measure)):
-                problem = "is not a subclass of foveal.Measure"
-            elif lacking := [word for word in _DECLARED if not hasattr(cls, word)]:
-                problem = f"does not declare {', '.join(lacking)}"
-            elif known := [word for word in (cls.name, *cls.aliases) if word in taken]:
-                problem = f"takes the name {known[0]!r}, which is that of {taken[known[0]]}"
-        if problem:
+            _ = cls(), *(getattr(cls, word) for word in _DECLARED)
+            known = [word for word in (cls.name, *cls.aliases) if word in taken]
+            if known:
+                raise ValueError(f"the name {known[0]!r} is that of {taken[known[0]]}")
+        except Exception as error:  # whatever another package raises
             raise UsageError(
-                f"the measure of the entry point {origin!r} ({GROUP}) {problem}; "
-                "mend or remove the package that brings it"
-            )
+                f"the measure of the entry point {origin!r} ({GROUP}) cannot be used "
+                f"({type(error).__name__}: {error}); mend or remove the package that brings it"
+            ) from None
         taken |= dict.fromkeys((cls.name, *cls.aliases), origin)
         found.append(cls())
     return found

@@ -116,9 +116,8 @@ def _place_results(topic: TopicView, reader: Reader) -> JudgedSpans:
     """Return the results on the axis of the targets.
 
     That is the document's text, but for elements without a collection the order of those listed.
-    A passage is then an error: its offsets cannot be compared with elements of which only the sizes
-    are known. So is an element that is not listed, if the text that it shares with a target
-    matters; otherwise it has no place.
+    A passage is then an error, and an element that is not listed if its text matters; otherwise
+    such an element has no place.
     """
     alignment, run = topic.alignment, topic.alignment.run
     forest = alignment.gold.trees
@@ -129,17 +128,15 @@ def _place_results(topic: TopicView, reader: Reader) -> JudgedSpans:
     named = (topic.start == 0) & (run.end[topic.slice] < 0)
     if run.xpath is not None:
         named |= run.xpath[topic.slice].is_not_null().to_numpy()
-    refused, code, need = has_tree & ~named, "run.passage", Need.ELEMENT_RESULTS
-    text = f"targets=ideal needs {need.what}; it takes {need.supplied_by}"
-    if not refused.any() and reader.behaviour == "hierarchical":
-        refused, code = has_tree & (element < 0), "judgements.element_size"
-        text = (
-            "the size of the element is not among the assessments; targets=ideal with "
-            "behaviour=hierarchical takes a collection that knows it (--collection)"
-        )
+    unlisted = (element < 0) & (reader.behaviour == "hierarchical")
+    refused = has_tree & (~named | unlisted)
     if refused.any():
-        line = int(run.line[topic.slice][np.flatnonzero(refused)[0]])
-        raise InputError.at(code, run.source.path, line, text)
+        line = int(run.line[topic.slice][refused][0])
+        text = (
+            "targets=ideal needs results that are assessed elements, or a collection that knows "
+            "places and sizes of others (--collection)"
+        )
+        raise InputError.at("run.passage", run.source.path, line, text)
     row, start, end = (np.full(topic.n, UNKNOWN) for _ in range(3))
     known = np.flatnonzero(element >= 0)
     row[known], start[known], end[known] = _place_elements(forest, element[known])
