@@ -67,9 +67,7 @@ def test_a_result_that_is_not_listed_has_no_size_to_share(folder: Path) -> None:
     (folder / "j.xml").write_text(pool(element("/a[1]", "2", 20, 20)))
     (folder / "mine.run").write_text(run_of("/a[1]/p[2]"))
     assert score(folder, "GR(targets=ideal)@1", recompute=False) == pytest.approx(0.5)
-    with pytest.raises(
-        FovealError, match=r"mine\.run:1: the size of the element is not among the assessments"
-    ):
+    with pytest.raises(FovealError, match=r"mine\.run:1: targets=ideal needs results that are"):
         score(folder, "GR(targets=ideal)@1", index=False)
     assert score(folder, "GR(targets=ideal,behaviour=classic)@1", index=False) == 0
 

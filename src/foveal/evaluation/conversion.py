@@ -212,14 +212,10 @@ def name_passages(judgements: Judgements, collection: Collection) -> Judgements:
         },
         schema=PLACE_COLUMNS,
     ).sort("row", maintain_order=True)
-    notes = (
-        (
-            "passages that overlap, written as one with those they share text with",
-            len(np.unique(later)),
-        ),
-        ("passages and entry points of documents that the collection lacks, left out", missing),
-    )
-    added = (f"{what}: {n}" for what, n in notes if n)
+    shared = "passages that overlap, written as one with those they share text with"
+    absent = "passages and entry points of documents that the collection lacks, left out"
+    notes = {shared: len(np.unique(later)), absent: missing}
+    added = (f"{what}: {n}" for what, n in notes.items() if n)
     return replace(
         judgements, places=places, notes=tuple(dict.fromkeys((*judgements.notes, *added)))
     )
@@ -228,9 +224,7 @@ def name_passages(judgements: Judgements, collection: Collection) -> Judgements:
 def describe_unknown_exclusions(
     tags: Names[str], paths: pl.Series, collection: Collection | None = None
 ) -> list[str]:
-    """Return a message for each excluded tag that no element has: it is probably misspelt.
-
-    The elements are those of the collection, or if there is none those of the paths.
+    """Return a message for each excluded tag that no element of collection or paths has.
 
     >>> paths = pl.Series(["/a[1]", "/a[1]/link[1]", "/a[1]/p[2]"])
     >>> describe_unknown_exclusions(["p", "lnik"], paths)

@@ -167,15 +167,12 @@ def resolve_settings(
     if task is not None:
         from foveal.evaluation.presets import find_preset
 
-        if not isinstance(task, str):
-            raise UsageError(f"task {task!r} is not a text; expected one task such as 2009.Focused")
-        preset = find_preset(task)
+        preset = find_preset(str(task))
         chosen += preset.measures
         names = ("overlap", "topic_limit", "document_limit", "max_results", "castitles_only")
         completed = {name: getattr(settings, name) or getattr(preset, name) for name in names}
         settings = replace(settings, **completed, warn_overlap=preset.warn_overlap)
-    listed = measures if isinstance(measures, Sequence) and not isinstance(measures, str) else None
-    for item in [measures] if listed is None else listed:
+    for item in [measures] if isinstance(measures, (str, Measure)) else measures:
         if isinstance(item, str):
             chosen += parse_measures(item)
         elif isinstance(item, Measure):
@@ -227,8 +224,6 @@ def select_judgements(
         other = [t for t in wanted if t in judgements.topics and t not in kept.topics]
         notes = [f"topics wanted but not judged: {some(unknown)}"] if unknown else []
         notes += [f"wanted topics of other pools or tasks: {some(other)}"] if other else []
-        if len(unknown) == len(wanted):
-            raise UsageError(f"none of the wanted topics is judged: {some(unknown)}")
         if len(unknown) + len(other) == len(wanted):
             raise UsageError(f"none of the wanted topics is left; {'; '.join(notes)}")
         warnings += notes
@@ -315,14 +310,9 @@ def _build_forest(
         and not count_shared_text
         and judgements.shared[elements["row"].to_numpy()].any()
     ):
-        remedy = "without passages it cannot be counted"
-        if judgements.has_text or judgements.places is not None:
-            collection = [] if index is not None else ["a collection (--collection)"]
-            option = [] if scale == "2006" else ["--recompute"]
-            remedy = f"{' with '.join([*collection, *option])} counts it"
         warnings.append(
             "elements that several assessors list have the size of one of them, not that of the "
-            f"text they agree on; {remedy}"
+            "text they agree on (--collection with --recompute counts it where there are passages)"
         )
     if index is not None:
         if options.recompute and scale in _SIZED_SCALES and not combined.has_text:
@@ -498,19 +488,9 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         if need is None:
             continue
         code = f"measure.needs_{need.name.lower()}"
-        if judgements.places is not None and need in (Need.TEXT, Need.BEP):
-            entry = judgements.places["bep"]
-            by_path = judgements.places.filter(entry if need is Need.BEP else ~entry)
-            if len(by_path):
-                row, line = by_path.select("row", "line").row(0)
-                which = "they" if need is Need.BEP else "the passages"
-                text = (
-                    f"{measure} needs {need.what}; {which} are given as XPaths, which only a "
-                    "collection index resolves: give it with --collection INDEX ('foveal index' "
-                    "makes one)"
-                )
-                raise InputError([judgements.problem(code, row, text, line=line)])
         text, lack = f"{measure} needs {need.what}; it takes {need.supplied_by}", missing[need]
+        if judgements.places is not None and need in (Need.TEXT, Need.BEP):
+            text = f"{measure} needs {need.what}, which are XPaths here: give --collection INDEX"
         if isinstance(lack, np.ndarray):
             raise InputError.at(code, run.source.path, int(run.line[lack][0]), text)
         raise InputError.at(code, path, None, text)
