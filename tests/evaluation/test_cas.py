@@ -197,14 +197,16 @@ def test_classes_of_tags() -> None:
             parse_tag_classes([bad])
 
 
+FOR_CAS = "--support-judgements, --documents and --tag-classes"
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
         ({"cas": "SV"}, "--cas needs the topics' queries; give them (--topics-file)"),
-        ({"support_judgements": ("s",)}, "--support-judgements is for --cas; there is none"),
-        ({"documents": "d"}, "--documents is for --cas; there is none"),
-        ({"tag_classes": ("ieee",)}, "--tag-classes is for --cas; there is none"),
-        ({"name_from": "id"}, "--name-from says how --documents are named; there are none"),
+        ({"support_judgements": ("s",)}, f"{FOR_CAS} are for --cas; there is none"),
+        ({"documents": "d"}, f"{FOR_CAS} are for --cas; there is none"),
+        ({"tag_classes": ("ieee",)}, f"{FOR_CAS} are for --cas; there is none"),
         ({"cas": "SX"}, "cas 'SX' is not one of VV, SV, VS, SS"),
     ],
 )

@@ -16,7 +16,7 @@ from command import call
 from foveal.collection import Collection, build_index
 from foveal.errors import Problem
 from foveal.evaluation import PRESETS, find_preset
-from foveal.evaluation.validation import UNCHECKED, validate, validate_classes, validate_topics
+from foveal.evaluation.validation import UNCHECKED, validate, validate_topics
 from foveal.files.source import Source
 from foveal.model.topics import Topic, Topics
 from foveal.nexi import IEEE_CLASSES
@@ -225,8 +225,7 @@ def test_tags_mean_the_same_where_classes_say_so() -> None:
     assert findings(text, castitles=castitles, classes=(frozenset({"sec", "ss1"}),)) == []
     (found,) = findings(text, castitles=castitles, classes=(frozenset({"sec", "ss2"}),))
     assert found.text == (
-        "/article[1]/bdy[1]/ss1[1] is not a target of //article//sec[about(., x)]; "
-        "with --tag-classes ieee it is one"
+        "/article[1]/bdy[1]/ss1[1] is not a target of //article//sec[about(., x)]"
     )
 
 
@@ -343,23 +342,7 @@ def test_tasks_that_are_not_strict_need_no_castitles() -> None:
     assert findings(strict({"start": 4, "end": 12}).replace("SSCAS", "VVCAS")) == []
 
 
-def test_tags_of_castitles_that_no_element_has(collection: Collection) -> None:
-    text = strict({"xpath": "/a/sec"})
-    found = findings(text, castitles={"1": "//seq[about(.//q, x)]"}, collection=collection)
-    assert [str(finding) for finding in found if finding.code == "topics.unknown_tag"] == [
-        (
-            "r:2: castitle of topic '1': no element of the collection has the tag 'seq'; "
-            "did you mean 'sec'?"
-        ),
-    ]
-    alike = (frozenset({"seq", "sec"}),)
-    assert (
-        findings(text, castitles={"1": "//seq[about(., x)]"}, collection=collection, classes=alike)
-        == []
-    )
-
-
-def test_tags_of_topics_and_of_classes_that_no_element_has(collection: Collection) -> None:
+def test_tags_of_topics_that_no_element_has(collection: Collection) -> None:
     topics = '{"topic":"1","title":"x","castitle":"//*[about(.//(p|q), x)]//seq[about(., x)]"}\n'
     found = validate_topics(Source.of_text(topics, "t"), collection=collection)
     assert [(f.code, f.line, f.text[-7:]) for f in found] == [
@@ -367,9 +350,6 @@ def test_tags_of_topics_and_of_classes_that_no_element_has(collection: Collectio
         ("topics.unknown_tag", 1, "tag 'q'"),
     ]
     assert validate_topics(Source.of_text(topics, "t")) == []
-    assert validate_classes(["ieee", "sec=p"], collection) == []
-    (unknown,) = validate_classes(["ieee", "sec=ss1"], collection)
-    assert str(unknown) == "--tag-classes: no element of the collection has the tag 'ss1'"
 
 
 def test_topics_are_validated_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

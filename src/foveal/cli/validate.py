@@ -62,15 +62,14 @@ def command(
     from foveal.collection import Collection
     from foveal.evaluation import find_preset
     from foveal.evaluation.cas_filter import parse_tag_classes
-    from foveal.evaluation.validation import UNCHECKED, validate, validate_classes
+    from foveal.evaluation.validation import UNCHECKED, validate
     from foveal.formats import read_topics
 
     preset = find_preset(task) if task else None
     classes = parse_tag_classes(tag_classes or ())
     index = Collection.open(collection) if collection else None
     topics = read_topics(topics_file) if topics_file else None
-    by_file = [] if index is None else [validate_classes(tag_classes or (), index)]
-    by_file += [
+    by_file = [
         validate(
             path,
             preset=preset,

@@ -60,12 +60,9 @@ class CasFilter:
     def from_options(cls, options: Options, topics: Topics | None = None) -> CasFilter | None:
         """Return the filter of the options, None without one; `topics` saves reading the file."""
         if options.cas is None:
-            for name in ("support_judgements", "documents", "tag_classes"):
-                if getattr(options, name):
-                    raise UsageError(f"--{name.replace('_', '-')} is for --cas; there is none")
-        if options.name_from is not None and options.documents is None:
-            raise UsageError("--name-from says how --documents are named; there are none")
-        if options.cas is None:
+            if options.support_judgements or options.documents or options.tag_classes:
+                text = "--support-judgements, --documents and --tag-classes are for --cas"
+                raise UsageError(f"{text}; there is none")
             return None
         if topics is None and options.topics_file is not None:
             topics = read_topics(options.topics_file)

@@ -6,8 +6,6 @@ import re
 from collections.abc import Collection as Names
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from difflib import get_close_matches
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ import polars as pl
 from foveal.collection import Collection
 from foveal.collection.placement import is_element, place_elements, resolve_results
 from foveal.errors import InputError, Problem
-from foveal.evaluation.cas_filter import describe_unknown_tags, parse_tag_classes
+from foveal.evaluation.cas_filter import describe_unknown_tags
 from foveal.evaluation.presets import PRESETS, Preset, normalise_task
 from foveal.evaluation.rules import (
     BY_DOCUMENT,
@@ -45,8 +43,7 @@ from foveal.formats.remarks import (
     list_notes,
 )
 from foveal.model import Run, Topics
-from foveal.nexi import CAS, IEEE_CLASSES, NexiError, matches, parse, tags_of
-from foveal.nexi import Path as QueryPath
+from foveal.nexi import CAS, NexiError, matches, parse, tags_of
 from foveal.spans import Ints
 
 Classes = tuple[frozenset[str], ...]
@@ -165,13 +162,9 @@ def _check_task(declared: str | None, preset: Preset | None) -> str | None:
     if preset is not None:
         wrong = not preset.is_for(declared)
         return f"declares the task {declared}, not {preset.name}" if wrong else None
-    names = {_find_task(name): name.partition(".")[2] for name in PRESETS}
-    key = _find_task(declared)
-    if key in names:
+    if _find_task(declared) in map(_find_task, PRESETS):
         return None
-    near = get_close_matches(key, names, 1)
-    hint = f"did you mean {names[near[0]]}?" if near else "as in Thorough, CO.Focussed or SSCAS"
-    return f"declares the task {declared!r}, which is not known; {hint}"
+    return f"declares the task {declared!r}, which is not known; as in Thorough, CO.Focussed, SSCAS"
 
 
 # -- topics and tags ---------------------------------------------------------------------------
@@ -203,7 +196,9 @@ def validate_topics(
             found.append(topics.problem("topics.castitle", i, text))
             continue
         if collection is not None and isinstance(query, CAS):
-            tags = [tag for part in (query.target, *query.support) for tag in _list_tags(part)]
+            steps = [step for path in (query.target, *query.support) for step in path.steps]
+            tags = [name for step in steps if not step.attribute for name in step.names]
+            tags = [tag for tag in tags if tag != "*"]
             found += (
                 topics.problem("topics.unknown_tag", i, f"castitle of topic {topic.id!r}: {text}")
                 for text in describe_unknown_tags(tags, collection.header["tags"], classes)
@@ -211,27 +206,7 @@ def validate_topics(
     return found
 
 
-def validate_classes(texts: Iterable[str], collection: Collection) -> list[Problem]:
-    """List tags that the collection does not hold, in classes of tags that are spelled out.
-
-    Named classes such as ``ieee`` are not checked: they were made for another collection.
-    """
-    tags = set().union(*parse_tag_classes(text for text in texts if "=" in text))
-    unknown = describe_unknown_tags(sorted(tags), collection.header["tags"])
-    return [Problem("topics.unknown_tag", "--tag-classes", None, text) for text in unknown]
-
-
 # -- targets -----------------------------------------------------------------------------------
-
-
-def _list_tags(path: QueryPath) -> list[str]:
-    """Return the tags that a path of a query names.
-
-    >>> _list_tags(parse("//article//(sec|p)[about(., x)]").target)
-    ['article', 'sec', 'p']
-    """
-    steps = (step.names for step in path.steps if not step.attribute)
-    return [name for name in chain.from_iterable(steps) if name != "*"]
 
 
 def find_off_target(
@@ -266,10 +241,6 @@ def find_off_target(
             message = "asks for no structure; targets were not checked"
             yield UNCHECKED, start, f"castitle of topic {topic!r} {message}"
             continue
-        if collection is not None:
-            asked, known = _list_tags(query.target), collection.header["tags"]
-            for message in describe_unknown_tags(asked, known, classes):
-                yield "topics.unknown_tag", start, f"castitle of topic {topic!r}: {message}"
         # Each result with the elements it may be, and the beginning of a message about it.
         candidates: list[tuple[int, list[str], str]] = []
         rows = np.arange(start, end)
@@ -284,18 +255,13 @@ def find_off_target(
                 place = f"[{run.start[row]},{run.end[row]})"
                 verb = "is" if exact else "lies in"
                 candidates.append((row, paths, f"{place} {verb} {paths[-1]},"))
-        hints: dict[tuple[tuple[str, ...], ...], str | None] = {}  # None for targets
+        is_target: dict[tuple[tuple[str, ...], ...], bool] = {}
         for row, paths, beginning in candidates:
             tags = tuple(map(tags_of, paths))
-            if tags not in hints:
-                by_classes = [
-                    any(matches(query.target, own, known) for own in tags)
-                    for known in (classes, (*classes, *IEEE_CLASSES))
-                ]
-                hint = "; with --tag-classes ieee it is one" if by_classes[1] else ""
-                hints[tags] = None if by_classes[0] else hint
-            if hints[tags] is not None:
-                yield "run.target", row, f"{beginning} not a target of {query}{hints[tags]}"
+            if tags not in is_target:
+                is_target[tags] = any(matches(query.target, own, classes) for own in tags)
+            if not is_target[tags]:
+                yield "run.target", row, f"{beginning} not a target of {query}"
     if unnamed:
         what = f"targets of {len(unnamed)} results that are not named as elements were not checked"
         text = f"{what}; a collection (--collection) tells which elements they are"
