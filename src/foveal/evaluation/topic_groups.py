@@ -6,17 +6,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.files.source import Source
-from foveal.formats.objects import loads
 from foveal.measures import parse_measure
 from foveal.model.results import Floats, Results
 from foveal.model.run import ALL
 
 Groups = Mapping[str, Iterable[str]]  # the topics of each group by its name
 FEWEST_TOPICS = 5  # a group with fewer topics is scored, but nothing is concluded from it
+
+
+class _TopicLine(msgspec.Struct):
+    topic: str | int
+    groups: str | list[str]
 
 
 def read_groups(path: str | Path | Source) -> dict[str, tuple[str, ...]]:
@@ -38,19 +43,25 @@ def read_groups(path: str | Path | Source) -> dict[str, tuple[str, ...]]:
         text = line.strip("\r\ufeff ")
         if not text.strip() or text.startswith("#"):
             continue
-        if text.startswith("{"):
-            topic, names, wrong = _parse_object(text)
-        else:
-            topic, *names = (field.strip() for field in text.split("\t"))
-            wrong = "" if len(names) == 1 else "expected a topic, a tab and a group"
-            if number == 1 and (topic, *names) == ("topic", "group"):
-                continue
-        if not wrong and not (topic and all(names)):
-            wrong = "the topic or the group is empty"
-        if not wrong and ALL in names:
-            wrong = f"a group may not be called {ALL!r}: results use it for all topics"
-        if wrong:
-            problems.append(Problem("groups.line", source.path, number, wrong))
+        try:
+            if text.startswith("{"):
+                found = msgspec.json.decode(text, type=_TopicLine)
+                topic = str(found.topic)
+                names = [found.groups] if isinstance(found.groups, str) else found.groups
+            else:
+                topic, *names = (field.strip() for field in text.split("\t"))
+                if number == 1 and (topic, *names) == ("topic", "group"):
+                    continue
+                if len(names) != 1:
+                    raise ValueError("expected a topic, a tab and a group")
+            if not (topic and all(names)):
+                raise ValueError("the topic or the group is empty")
+            if ALL in names:
+                raise ValueError(
+                    f"a group may not be called {ALL!r}: results use it for all topics"
+                )
+        except ValueError as error:
+            problems.append(Problem("groups.line", source.path, number, str(error)))
             continue
         for name in names:
             groups.setdefault(name, {})[topic] = None
@@ -59,20 +70,6 @@ def read_groups(path: str | Path | Source) -> dict[str, tuple[str, ...]]:
     if not groups:
         raise source.error("groups.line", None, "the file holds no group of topics")
     return {name: tuple(topics) for name, topics in groups.items()}
-
-
-def _parse_object(text: str) -> tuple[str, list[str], str]:
-    """Return topic and groups of a JSON object, and what is wrong with it."""
-    try:
-        value = loads(text.encode())
-    except ValueError as error:
-        return "", [], f"not valid JSON: {error}"
-    topic, names = value.get("topic"), value.get("groups")
-    names = [names] if isinstance(names, str) else names
-    is_named = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    if isinstance(topic, bool) or not isinstance(topic, (str, int)) or not is_named:
-        return "", [], 'expected "topic", and "groups" as a text or a list of texts'
-    return str(topic), list(names), ""
 
 
 def add_groups(results: Results, groups: Groups | str | Path) -> Results:
