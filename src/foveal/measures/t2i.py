@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -28,23 +29,12 @@ class _PatientReader:
 
     def cut_stretches(self, start: int) -> Iterator[tuple[int, int, bool, int]]:
         """Yield the text from `start` on as (from, to, read before, passage or -1)."""
-        p = bisect_right(self.passages, (start, self.length)) - 1
-        s = bisect_right(self.seen_start, start) - 1
-        while start < self.length:
-            while p + 1 < len(self.passages) and self.passages[p + 1][0] <= start:
-                p += 1
-            while s + 1 < len(self.seen_start) and self.seen_start[s + 1] <= start:
-                s += 1
-            inside = p >= 0 and start < self.passages[p][1]
-            seen = s >= 0 and start < self.seen_end[s]
-            borders = [self.length]
-            borders += [self.passages[p][1]] if inside else []
-            borders += [self.seen_end[s]] if seen else []
-            borders += [self.passages[p + 1][0]] if p + 1 < len(self.passages) else []
-            borders += self.seen_start[s + 1 : s + 2]
-            end = min(borders)
-            yield start, end, seen, p if inside else -1
-            start = end
+        borders = {start, self.length}.union(*self.passages, self.seen_start, self.seen_end)
+        for a, b in pairwise(sorted(x for x in borders if start <= x <= self.length)):
+            p = bisect_right(self.passages, (a, self.length)) - 1
+            s = bisect_right(self.seen_start, a) - 1
+            seen = s >= 0 and a < self.seen_end[s]
+            yield a, b, seen, p if p >= 0 and a < self.passages[p][1] else -1
 
     def remember(self, start: int, end: int) -> None:
         """Remember that [start, end) has been read."""
