@@ -47,22 +47,16 @@ def collection(index: str) -> Collection:
 
 def test_focus_keeps_one_of_overlapping_results() -> None:
     run = Run.from_results({"1": [("d", 0, 90), ("d", 10, 20), ("d", 15, 40), ("e", 0, 5)]})
-    kept = {k: focus(run, k).to_frame()["start"].to_list() for k in ("rank", "deeper", "higher")}
-    assert kept == {"rank": [0, 0], "deeper": [10, 0], "higher": [0, 0]}
-    with pytest.raises(UsageError, match="rank or deeper or higher"):
-        focus(run, "longer")
+    assert focus(run).to_frame()["start"].to_list() == [0, 0]
 
 
 def test_focus_works_by_paths_where_no_place_is_known() -> None:
     paths = ["/a[1]/b[1]", "/a[1]/b[10]/c[1]", "/a[1]/b[1]/c[1]", "/a[1]/b[10]", "/a[1]/b[2]"]
     lines = "".join(f"1 Q0 d 1 1 m {path}\n" for path in paths)
     run = read_run(lines)
-    kept = {}
-    for keep in ("rank", "deeper", "higher"):
-        xpath = focus(run, keep).xpath
-        assert xpath is not None
-        kept[keep] = [paths.index(path) for path in xpath]
-    assert kept == {"rank": [0, 1, 4], "deeper": [1, 2, 4], "higher": [0, 3, 4]}
+    xpath = focus(run).xpath
+    assert xpath is not None
+    assert [paths.index(path) for path in xpath] == [0, 1, 4]
     assert len(focus(read_run("1 Q0 d 1 2 m\n1 Q0 d 2 1 m\n1 Q0 e 3 1 m\n"))) == 2
     with pytest.raises(
         InputError, match=r"x:2: the place of the result is not known; .*--collection"
@@ -73,8 +67,7 @@ def test_focus_works_by_paths_where_no_place_is_known() -> None:
 def test_an_empty_result_overlaps_nothing_and_is_kept_once() -> None:
     spans = [(0, 5), (5, 5), (0, 0), (5, 9), (5, 5), (9, 9), (12, 12), (10, 20)]
     run = Run.from_results({"1": [("d", *span) for span in spans], "2": [("d", 5, 5)]})
-    for keep in ("rank", "deeper", "higher"):
-        assert focus(run, keep).to_frame()["end"].to_list() == [5, 5, 0, 9, 9, 12, 20, 5]
+    assert focus(run).to_frame()["end"].to_list() == [5, 5, 0, 9, 9, 12, 20, 5]
 
 
 EMPTIES = "<a><br/>one<b/><c><d/><e/></c><f>two<br/></f><br/></a>"
@@ -87,21 +80,20 @@ EMPTIES = "<a><br/>one<b/><c><d/><e/></c><f>two<br/></f><br/></a>"
         ),
         min_size=1,
         max_size=8,
-    ),
-    st.sampled_from(["rank", "deeper", "higher"]),
+    )
 )
 @settings(max_examples=60)
 def test_nested_elements_overlap_unless_a_collection_shows_them_empty(
-    paths: list[str], keep: str
+    paths: list[str],
 ) -> None:
     run = read_run("".join(f"1 Q0 d 1 1 m {path}\n" for path in paths))
-    alone = focus(run, keep)
+    alone = focus(run)
     assert alone.xpath is not None
     full = [f"{path}/" for path in alone.xpath]
     assert not any(a.startswith(b) for i, a in enumerate(full) for b in full[:i] + full[i + 1 :])
     with_text = {"/a", "/a/f"} & set(paths)  # which overlap each other
     empty = set(paths) - with_text
-    assert len(focus(place_run(run, empties()), keep)) == len(empty) + bool(with_text)
+    assert len(focus(place_run(run, empties()))) == len(empty) + bool(with_text)
 
 
 @cache
@@ -133,21 +125,6 @@ def test_assessments_keep_the_rule_by_which_white_space_was_counted(tmp_path: Pa
     ]
     with pytest.raises(InputError, match=r"by the rule 'merge', but the index .* with 'keep'"):
         place_judgements(again, indices["keep"])
-
-
-def test_of_equal_extent_the_longer_path_is_the_deeper() -> None:
-    rows = [
-        {"topic": "1", "doc": "d", "start": 0, "end": 9, "xpath": x} for x in ("/a/b", "/a/b/c")
-    ]
-    run = read_run("".join(json.dumps(row) + "\n" for row in rows))
-    for keep, path in (
-        ("deeper", "/a[1]/b[1]/c[1]"),
-        ("higher", "/a[1]/b[1]"),
-        ("rank", "/a[1]/b[1]"),
-    ):
-        xpath = focus(run, keep).xpath
-        assert xpath is not None
-        assert xpath.to_list() == [path]
 
 
 def test_ranks_have_no_gaps_after_focusing_and_ties_stay() -> None:
@@ -579,10 +556,9 @@ def test_what_cannot_be_converted_is_said(
 def test_converting_can_remove_overlap(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, out = tmp_path / "r", tmp_path / "out"
     run.write_text("1 Q0 d 1 9 m 0 4\n1 Q0 d 2 8 m 2 4\n")
-    for word in ([], ["rank"]):
-        outcome = call(capsys, "convert", str(run), str(out), "--to", "fol", "--focus", *word)
-        assert outcome.err == "results removed because they overlap: 1\n"
-        assert out.read_text() == "1 Q0 d 1 9.0 m 0 4\n"
+    outcome = call(capsys, "convert", str(run), str(out), "--to", "fol", "--focus")
+    assert outcome.err == "results removed because they overlap: 1\n"
+    assert out.read_text() == "1 Q0 d 1 9.0 m 0 4\n"
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def _runs(base: Path) -> Iterator[Seed]:
         if form != "trec":
             commands += (
                 ("convert", INPUT, OUTPUT, "--to", "inex", *INDEXED, "--snap"),
-                ("convert", INPUT, OUTPUT, "--to", "fol", "--focus", "rank"),
+                ("convert", INPUT, OUTPUT, "--to", "fol", "--focus"),
             )
         if form == "jsonl":
             commands += (("project", *JUDGED, "--division", INPUT, "-f", "json", "-o", OUTPUT),)

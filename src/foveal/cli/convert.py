@@ -28,7 +28,6 @@ from foveal.cli.options import (
 from foveal.cli.shared import TEXTS_USED, say, warn
 from foveal.cli.texts import find_texts, locate_judgements, locate_results
 from foveal.errors import Problem, UsageError
-from foveal.evaluation.conversion import FOCUS
 
 if TYPE_CHECKING:
     from foveal.collection import Collection
@@ -44,7 +43,7 @@ _WRITTEN = {
 _FILTERS = ("cas", "topics_file", "support_judgements", "tag_classes", "exclude_tags")
 _TEXTS = ("documents", "name_from")
 _USED_BY = {
-    "run": ("keep", "snap", "lenient", *_TEXTS),
+    "run": ("focus", "snap", "lenient", *_TEXTS),
     "judgements": (*_FILTERS, *_TEXTS, "recompute"),
     "topics": (),
 }
@@ -57,7 +56,7 @@ _GOLD = "Data of other tools"
 @click.command(
     "convert",
     cls=Command,
-    daily="form foreign collection texts keep snap repair drop_mismatches write_topics",
+    daily="form foreign collection texts focus snap repair drop_mismatches write_topics",
     examples=(
         "foveal convert my.xml my.run --to fol -C wiki.fvx",
         "foveal convert squad.json gold.jsonl --to jsonl --write-topics topics.jsonl",
@@ -81,12 +80,8 @@ _GOLD = "Data of other tools"
 @option("--drop-mismatches", "Leave out quotes of gold data that do not match the text.", _GOLD)
 @option("--write-topics=FILE", "Write the questions of gold data, too, as JSON Lines.", _GOLD)
 @option(
-    "--focus keep",
-    "Remove overlap from a run: keep the better ranked (if no word follows), the deeper or "
-    "the higher result.",
-    type=click.Choice(FOCUS),
-    is_flag=False,
-    flag_value=FOCUS[0],
+    "--focus",
+    "Remove overlap from a run: keep the better ranked of two results that share text.",
 )
 @collection_option("to turn XPaths into offsets, or offsets into XPaths")
 @texts_option
@@ -221,8 +216,8 @@ def _prepare_run(
     run: Run,
     form: str,
     collection: str | None,
-    keep: str | None,
     *,
+    focus: bool,
     snap: bool,
     lenient: bool,
     **_: Any,
@@ -230,7 +225,7 @@ def _prepare_run(
     """Return a run with the places that a format needs, and without overlap if asked."""
     from foveal.collection import Collection
     from foveal.collection.placement import place_elements, place_run
-    from foveal.evaluation.conversion import focus
+    from foveal.evaluation import conversion
     from foveal.evaluation.rules import CONTRADICTION, align_alone
 
     if collection is not None:
@@ -246,9 +241,9 @@ def _prepare_run(
         # The submission's description of its results is not true any more.
         left = {name: said for name, said in run.header.items() if name != "result-type"}
         run = replace(run, header=left)
-    if keep is not None:
+    if focus:
         before = len(run)
-        run = focus(run, keep)
+        run = conversion.focus(run)
         say(f"results removed because they overlap: {before - len(run)}")
     return run
 

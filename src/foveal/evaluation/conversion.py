@@ -22,21 +22,16 @@ from foveal.spans import Ints
 
 Bools = npt.NDArray[np.bool_]
 
-FOCUS = ("rank", "deeper", "higher")
-"""Which of two overlapping results stays: the better ranked, the smaller, or the larger one."""
-
 _MERGED = "passages and entry points left out: no XPath names them where white space is merged"
 
 
-def focus(run: Run, keep: str = "rank") -> Run:
-    """Keep one of the results that overlap each other.
+def focus(run: Run) -> Run:
+    """Keep the best ranked of the results that overlap each other.
 
-    >>> run = Run.from_results({"1": [("d", 0, 90), ("d", 10, 20), ("d", 30, 40)]})
-    >>> focus(run).to_frame()["end"].to_list(), focus(run, "deeper").to_frame()["end"].to_list()
-    ([90], [20, 40])
+    >>> run = Run.from_results({"1": [("d", 0, 90), ("d", 10, 20), ("d", 90, 95)]})
+    >>> focus(run).to_frame()["end"].to_list()
+    [90, 95]
     """
-    if keep not in FOCUS:
-        raise UsageError(f"cannot keep the {keep!r} result; expected {' or '.join(FOCUS)}")
     start, end, known = find_overlap_extents(run)
     nowhere = np.flatnonzero(~known)
     if len(nowhere):
@@ -47,17 +42,7 @@ def focus(run: Run, keep: str = "rank") -> Run:
             "the place of the result is not known; removing overlap takes a collection "
             "(--collection)",
         )
-    order = np.arange(len(run))
-    if keep != "rank":
-        # Of equal extent, the element with the longer path is the deeper one.
-        depth = np.zeros(len(run), dtype=np.int64)
-        if run.xpath is not None:
-            depth = run.xpath.str.count_matches("/").fill_null(0).to_numpy().astype(np.int64)
-        small = np.lexsort((order, -depth, end - start))
-        large = np.lexsort((order, depth, start - end))
-        order = small if keep == "deeper" else large
-    kept = np.empty(len(run), dtype=bool)
-    kept[order] = spans.disjoint(start[order], end[order])
+    kept = spans.disjoint(start, end)
     kept[run.duplicates[1]] = False  # empty results overlap nothing, but may be repeated
     left = run.take(kept)
     if left.rank is None:

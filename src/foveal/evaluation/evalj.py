@@ -329,13 +329,8 @@ def plan(
 ) -> tuple[Job, ...]:
     """Find the files of every block of a configuration, before any is scored.
 
-    Parameters
-    ----------
-    blocks : sequence of TaskBlock
-    runs, judgements : sequences of paths
-        If given, they replace those of the file.
-    define : mapping of name to text, optional
-        The texts that replace ``$name`` in paths.
+    Runs and judgements, if given, replace those of the file; `define` has the texts that replace
+    ``$name`` in paths.
     """
     jobs: list[Job] = []
     problems: list[Problem] = []

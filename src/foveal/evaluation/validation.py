@@ -65,23 +65,11 @@ def validate(
 ) -> list[Problem]:
     """List what is wrong with a run in the order of its lines, or with topics.
 
-    Bad lines are named, and the others are checked as if these were not there.
-
-    Parameters
-    ----------
-    path : path or Source of the run
-    preset : Preset, optional
-        The task: adds what its measures and its rules forbid, and its limits. Without one, the
-        rules are those of the task that the run declares.
-    collection : Collection, optional
-        Adds documents and paths that it does not hold, and results past the end.
-    topics : Topics, optional
-        Adds topics that are not among these and, for strict tasks, results that are not the target
-        of the topic's castitle.
-    classes : tuple of sets of tags
-        Tags that targets take for each other.
-    max_results : int
-        Most results per topic.
+    Bad lines are named, and the others are checked as if these were not there. The rules are those
+    of the preset, else of the task that the run declares. A collection adds documents and paths
+    that it does not hold, and results past the end. Topics add unknown topics and, for strict
+    tasks, results that are not the target of the topic's castitle, with `classes` of equivalent
+    tags.
     """
     try:
         source = path if isinstance(path, Source) else Source.open(path).in_lines()
@@ -105,8 +93,13 @@ def validate(
         found += find_other_names(source, run)
         ranks = line_ranks(source, run) if ranks is None else ranks
     task = _find_task(run.task or "") if preset is None else _find_task(preset.name)
-    wrong_task = _check_task(run.task, preset)
-    if wrong_task is not None:
+    wrong_task = ""
+    if run.task is not None and preset is not None and not preset.is_for(run.task):
+        wrong_task = f"declares the task {run.task}, not {preset.name}"
+    elif run.task is not None and preset is None and task not in map(_find_task, PRESETS):
+        known = "as in Thorough, CO.Focussed, SSCAS"
+        wrong_task = f"declares the task {run.task!r}, which is not known; {known}"
+    if wrong_task:
         found.append(Problem("run.task", source.path, declared_at, wrong_task))
     nowhere: set[int] = set()
     rules: dict[Rule, tuple[Any, ...]] = {DUPLICATE: (), TOO_MANY: (max_results,), PAST_END: ()}
@@ -153,18 +146,6 @@ def _sort(found: Iterable[Problem]) -> list[Problem]:
 def _find_task(name: str) -> str:
     """Return the key of a task without year and kind of topics, whatever its spelling."""
     return re.sub(r"[^a-z]", "", normalise_task(name.rpartition(".")[2]))
-
-
-def _check_task(declared: str | None, preset: Preset | None) -> str | None:
-    """Say that a declared task is not the one of the preset, or is not known."""
-    if declared is None:
-        return None
-    if preset is not None:
-        wrong = not preset.is_for(declared)
-        return f"declares the task {declared}, not {preset.name}" if wrong else None
-    if _find_task(declared) in map(_find_task, PRESETS):
-        return None
-    return f"declares the task {declared!r}, which is not known; as in Thorough, CO.Focussed, SSCAS"
 
 
 # -- topics and tags ---------------------------------------------------------------------------

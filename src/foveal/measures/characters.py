@@ -113,14 +113,7 @@ def readings(
     One pass over the run for all topics and budgets: costs are summed over the whole run, and a
     budget is a place on that axis, counted from the first result of its topic. Where only new text
     counts (`Overlap.UNION`), text that an earlier result covered costs nothing; a budget of
-    results counts a repeated one all the same.
-
-    Parameters
-    ----------
-    budgets : whole numbers
-    unit : {"characters", "tokens", "results"}
-    rank : int, optional
-        No results after this rank are read.
+    results counts a repeated one all the same. No results after `rank` are read.
     """
     run, allowed = alignment.run, np.asarray(budgets)
     low, high = run.bounds[:-1, None], run.bounds[1:, None]
