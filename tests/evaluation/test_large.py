@@ -380,7 +380,7 @@ def test_only_judgements_of_text_are_cut(tmp_path: Path) -> None:
 def test_xml_beyond_the_limit_is_refused_with_what_to_do() -> None:
     run, judgements = CAMPAIGN / "runs" / "sections.xml", CAMPAIGN / "judgements.jsonl"
     message = refusal(lambda: foveal.evaluate(run, judgements, "judged@5", memory=100))
-    assert "allows; other files than FOL, elements, TREC and JSON Lines must fit" in message
+    assert "allows; only FOL, elements, TREC and JSON Lines are read in parts" in message
     assert "foveal convert" in message
 
 

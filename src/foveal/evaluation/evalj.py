@@ -20,7 +20,7 @@ from foveal.evaluation.evaluation import RunLike, evaluate
 from foveal.evaluation.presets import normalise_task
 from foveal.files.source import Source, is_xml, list_files
 from foveal.formats import read_judgements, read_run, read_topics
-from foveal.formats.markup import Markup, read_markup
+from foveal.formats.markup import read_markup
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Provenance, Results, Run
 from foveal.model.topics import KINDS
@@ -58,14 +58,6 @@ def _match_word(word: str, known: Sequence[str]) -> str:
     raise ValueError(f"expected {' or '.join(known)}")
 
 
-def _check_number(text: str, low: float, high: float, expected: str) -> str:
-    """Return the text of a number within bounds; a ValueError says what was expected."""
-    with suppress(ValueError):
-        if low <= float(text) <= high:
-            return text
-    raise ValueError(f"expected {expected}")
-
-
 # -- property files --------------------------------------------------------------------------------
 
 _WORDS: Mapping[str, Sequence[str]] = {
@@ -101,7 +93,10 @@ def read_value(key: str, text: str) -> str:
     ('CO+S', 'on')
     """
     if key == "ALPHA":
-        return _check_number(text, 0, 1, "a number from 0 to 1")
+        with suppress(ValueError):
+            if 0 <= float(text) <= 1:
+                return text
+        raise ValueError("expected a number from 0 to 1")
     if key == "DCV":
         if not re.fullmatch(r"0*[1-9][0-9]{0,8}", text):
             raise ValueError("expected a rank, a whole number from 1")
@@ -196,21 +191,21 @@ _TARGETS = {
     "PassageTargetGenerator": "passages",
 }
 _BEHAVIOURS = {
-    "BEPDistance": ("bep", ("A", "a")),
-    "Classic": ("classic", ()),
-    "Hierarchical": ("hierarchical", ()),
-    "T2I": ("t2i", ("T", "t")),
+    "BEPDistance": "bep",
+    "Classic": "classic",
+    "Hierarchical": "hierarchical",
+    "T2I": "t2i",
 }
-"""EvalJ's name to ours, and the spellings of the parameter it takes."""
-_ENTRIES = {"BEPD": ("a", "A"), "EPRUM": ("binary", "generator", "quantisation", "behaviour")}
-"""The metrics, and the elements in each."""
+"""EvalJ's names to ours."""
 _VALUES: Mapping[str, Sequence[str]] = {
+    "a": (),
+    "t": (),
     "binary": ("true", "false"),
     "generator": tuple(_TARGETS),
     "quantisation": ("Exh", *QUANTISATIONS),
     "behaviour": tuple(_BEHAVIOURS),
 }
-"""The values of elements that are not numbers."""
+"""The elements of entries, and their values where these are not numbers."""
 
 
 def read_metrics(source: Source) -> tuple[TaskBlock, ...]:
@@ -222,77 +217,55 @@ def read_metrics(source: Source) -> tuple[TaskBlock, ...]:
     (('BEPD(A=10)',), ('BestInContext',))
     """
     markup = read_markup(source)
+
+    def refuse(element: int, text: str) -> InputError:
+        return source.error(CODE, int(markup.line[element]), text)
+
     if markup.tags[0] != "metrics":
-        raise _refuse(markup, 0, f"root element <{markup.tags[0]}>; expected <metrics>")
+        raise refuse(0, f"root element <{markup.tags[0]}>; expected <metrics>")
     by_tasks: dict[tuple[str, ...], tuple[int, list[str]]] = {}
-    for entry in _list_children(markup, 0):
-        tag = markup.tags[entry]
-        if tag not in _ENTRIES:
-            raise _refuse(markup, entry, f"unknown metric <{tag}>; expected <EPRUM> or <BEPD>")
-        values = _read_values(markup, entry, _ENTRIES[tag], ("id", "only"))
+    entry = 1
+    while entry < len(markup.tags):
+        tag, own, values = markup.tags[entry], markup.attributes.get(entry, {}), dict[str, str]()
+        if tag not in ("EPRUM", "BEPD") or not own.keys() <= {"id", "only"}:
+            shown = " ".join([tag, *own])
+            text = f"unknown metric or attribute <{shown}>; expected <EPRUM> or <BEPD>, id and only"
+            raise refuse(entry, text)
+        for i in range(entry + 1, int(markup.end[entry])):
+            name, value = markup.tags[i].lower(), markup.attributes.get(i, {}).get("value", "")
+            if name not in _VALUES or name in values:
+                raise refuse(i, f"unknown or repeated element <{markup.tags[i]}> in <{tag}>")
+            try:
+                values[name] = _match_word(value, _VALUES[name]) if _VALUES[name] else value
+            except ValueError as expected:
+                raise refuse(i, f"{name} {value!r} is not possible; {expected}") from None
+        if values.get("binary") == "false" and "quantisation" not in values:
+            raise refuse(entry, "<binary> is false, but there is no <quantisation> of weights")
         settings = {} if tag == "BEPD" else _choose_targets(values)
         settings |= {name.upper(): values[name] for name in ("a", "t") if name in values}
-        if values.get("binary") == "false" and "quantisation" not in values:
-            text = "<binary> is false, but there is no <quantisation> to weigh targets by"
-            raise _refuse(markup, entry, text)
         inside = ",".join(f"{name}={value}" for name, value in settings.items())
         text = f"{tag}({inside})" if inside else tag
-        only = markup.attributes.get(entry, {}).get("only", "").split(",")
-        tasks = tuple(filter(None, map(str.strip, only)))
+        try:
+            parse_measures(text)
+        except UsageError as error:
+            raise refuse(entry, str(error)) from None
+        tasks = tuple(filter(None, map(str.strip, own.get("only", "").split(","))))
         _, texts = by_tasks.setdefault(tasks, (int(markup.line[entry]), []))
         texts += [text] if tag == "BEPD" else [text, f"{text}@curve"]
+        entry = int(markup.end[entry])
     if not by_tasks:
-        raise _refuse(markup, 0, "<metrics> holds no entry; expected <EPRUM> or <BEPD>")
+        raise refuse(0, "<metrics> holds no entry; expected <EPRUM> or <BEPD>")
     return tuple(
         TaskBlock(source.provenance, line, tasks, tuple(texts), {})
         for tasks, (line, texts) in by_tasks.items()
     )
 
 
-def _refuse(markup: Markup, element: int, text: str) -> InputError:
-    """Return the error about an element of a configuration."""
-    return markup.source.error(CODE, int(markup.line[element]), text)
-
-
-def _list_children(markup: Markup, parent: int) -> list[int]:
-    """Return the elements directly inside an element."""
-    inside = range(parent + 1, int(markup.end[parent]))
-    return [i for i in inside if markup.depth[i] == markup.depth[parent] + 1]
-
-
-def _read_values(
-    markup: Markup, parent: int, tags: Sequence[str], attributes: Sequence[str]
-) -> dict[str, str]:
-    """Return the values of the elements inside an element, by their tags in lower case."""
-    within = f"<{markup.tags[parent]}>"
-    for name in markup.attributes.get(parent, {}).keys() - set(attributes):
-        text = f"unknown attribute {name!r} of {within}; expected {', '.join(attributes)}"
-        raise _refuse(markup, parent, text)
-    values: dict[str, str] = {}
-    for child in _list_children(markup, parent):
-        tag, value = markup.tags[child], markup.attributes.get(child, {}).get("value", "").strip()
-        if tag not in tags or tag.lower() in values:
-            expected = ", ".join(f"<{known}>" for known in tags) or "nothing"
-            text = f"unknown or repeated element <{tag}> in {within}; expected {expected}"
-            raise _refuse(markup, child, text)
-        try:
-            if tag in _VALUES:
-                value = _match_word(value, _VALUES[tag])
-            else:
-                _check_number(value, 1e-300, 1e300, "a number above 0")
-        except ValueError as expected:
-            text = f"{tag} {value!r} is not possible; {expected}"
-            raise _refuse(markup, child, text) from None
-        values[tag.lower()] = value
-        values |= _read_values(markup, child, _BEHAVIOURS.get(value, ("", ()))[1], ("value",))
-    return values
-
-
 def _choose_targets(values: Mapping[str, str]) -> dict[str, str]:
     """Return the parameters of EPRUM that differ from its defaults."""
     targets = _TARGETS[values.get("generator", "BEPTargetGenerator")]
     natural = "bep" if targets == "bep" else "hierarchical"
-    behaviour = _BEHAVIOURS[values["behaviour"]][0] if "behaviour" in values else natural
+    behaviour = _BEHAVIOURS[values["behaviour"]] if "behaviour" in values else natural
     settings = {} if behaviour == natural else {"behaviour": behaviour}
     settings |= {} if targets == "bep" else {"targets": targets}
     grade = values.get("quantisation", "Exh")

@@ -277,17 +277,17 @@ def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> 
         groups, count = dict(evaluation.groups), evaluation.count
     with limit_bytes(evaluation.max_bytes):
         file = split_file(place, path, "run", groups, count)
-    reason = "other files than FOL, elements, TREC and JSON Lines must fit into it"
-    if file is not None:
-        is_mixed = file.has_in_part("start") or file.has_in_part("bep")
-        if evaluation.collection is not None or not (is_mixed and file.counts["xpath"]):
-            return file if file.topics else None
-        file.close()  # overlap shows in the paths of all results, of all topics
-        reason = "spans and paths in one run must fit into it without a collection (--collection)"
+    # Where spans and paths are mixed, overlap shows in the paths of all results, of all topics.
+    is_mixed = file is not None and (file.has_in_part("start") or file.has_in_part("bep"))
+    if file is not None and (
+        evaluation.collection is not None or not (is_mixed and file.counts["xpath"])
+    ):
+        return file if file.topics else None
     if memory is not None:
         text = (
-            f"takes up to {NEED * size >> 20} MB of memory, more than --memory allows; {reason} "
-            "(foveal convert makes lines of it)"
+            f"takes up to {NEED * size >> 20} MB of memory, more than --memory allows; only FOL, "
+            "elements, TREC and JSON Lines are read in parts (foveal convert makes them), and "
+            "spans and paths in one run only with a collection (--collection)"
         )
         raise InputError.at("run.memory", str(path), None, text)
     return None
