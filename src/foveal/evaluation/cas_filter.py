@@ -6,20 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.collection import SourceTexts
 from foveal.errors import UsageError
 from foveal.evaluation.preparation import Options
 from foveal.formats import read_judgements, read_topics
+from foveal.measures.alignment import Bools
 from foveal.model import Judgements, Topics
 from foveal.nexi import IEEE_CLASSES
 from foveal.recall.cas_topics import select_elements
 from foveal.spans import Ints
 
-Bools = npt.NDArray[np.bool_]
 _NAMED = {"ieee": IEEE_CLASSES}
 
 

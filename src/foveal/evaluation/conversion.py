@@ -6,7 +6,6 @@ from collections.abc import Collection as Names
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal import spans
@@ -15,12 +14,11 @@ from foveal.errors import InputError, UsageError
 from foveal.evaluation.cas_filter import CasFilter, describe_unknown_tags
 from foveal.evaluation.rules import find_overlap_extents
 from foveal.formats.graded_elements import mark_relevant
+from foveal.measures.alignment import Bools
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.recall.forest import scale_of
 from foveal.spans import Ints
-
-Bools = npt.NDArray[np.bool_]
 
 _MERGED = "passages and entry points left out: no XPath names them where white space is merged"
 

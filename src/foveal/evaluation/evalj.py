@@ -438,10 +438,9 @@ def _select(block: TaskBlock, judgements: Judgements, options: Mapping[str, Any]
     selected: dict[str, Any] = {"warn_overlap": focused}
     pools, types = (block.properties.get(key, {}) for key in ("POOLS", "QUERY_TYPE"))
     if pools and not options.get("pools"):
-        unknown = [(text, line) for text, line in pools.items() if text not in judgements.assessors]
-        if unknown:
-            text, line = unknown[0]
-            raise block.error(line, f"no assessments of pool {text!r}")
+        for text, line in pools.items():
+            if text not in judgements.assessors:
+                raise block.error(line, f"no assessments of pool {text!r}")
         selected["pools"] = tuple(pools)
         assert judgements.assessor is not None
         in_pools = judgements.assessor.is_in(list(pools)).fill_null(value=False)

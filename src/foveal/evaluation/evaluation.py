@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from foveal._version import __version__
 from foveal.errors import InputError, Note, UsageError, counted, some
+from foveal.evaluation import score_warnings
 from foveal.evaluation.preparation import (
     AlignedRun,
     align_run,
@@ -25,28 +25,20 @@ from foveal.evaluation.preparation import (
     select_judgements,
 )
 from foveal.evaluation.rules import Counts, describe_counts
-from foveal.evaluation.score_warnings import (
-    TOP,
-    describe_undefined,
-    describe_unjudged,
-    explain_document_measures,
-    has_negative_judgements,
-    list_measures,
-)
 from foveal.files.source import STDIN, Provenance, given_limit, is_stream, limit_bytes
 from foveal.formats import read_judgements, read_run
+from foveal.measures.alignment import Bools, Floats
 from foveal.measures.base import Measure, Need
 from foveal.model.judgements import Judgements
 from foveal.model.results import Results
 from foveal.model.run import Run, distinguish_names
+from foveal.spans import Ints
 
 if TYPE_CHECKING:
     from foveal.collection import Collection
     from foveal.evaluation.document_names import NameMatch
     from foveal.evaluation.topic_groups import Groups
 
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
 RunLike = Run | str | Path
 Objects = Mapping[Any, Any] | Iterable[Any]
@@ -180,7 +172,7 @@ class Evaluation:
         if own.overlap == "union" and nested:
             self.warnings.append(
                 f"--overlap union is about text and changes nothing for "
-                f"{some(list_measures(nested))}; measures of elements have a parameter overlap"
+                f"{some(score_warnings.list_measures(nested))}; they have a parameter overlap"
             )
         self.mean_length, self.mean_length_source = math.nan, ""
         """The value of L=auto, and what it is the mean of; only if a measure needs it."""
@@ -256,8 +248,8 @@ class Evaluation:
             in_run = np.zeros(len(aligned.gold.topics), dtype=bool)
             in_run[alignment.judged_topic] = True
             # The share of judged documents among the first 10 results of each topic.
-            sizes = np.minimum(np.diff(own.bounds), TOP)
-            top = np.arange(min(TOP, int(sizes.max(initial=0))))
+            sizes = np.minimum(np.diff(own.bounds), score_warnings.TOP)
+            top = np.arange(min(score_warnings.TOP, int(sizes.max(initial=0))))
             rows = np.minimum(own.bounds[:-1, None] + top, len(alignment.row) - 1)
             seen = ((alignment.row[rows] >= 0) & (top < sizes[:, None])).sum(axis=1)
             shares = np.where(sizes > 0, seen, np.nan) / np.maximum(sizes, 1)
@@ -390,12 +382,14 @@ class Evaluation:
             per_run[label]["averaged"] = dict(zip(measures, averaged, strict=True))
         anywhere, skipped = np.any(undefined, axis=0)[:, :shown], options.undefined == "skip"
         if anywhere.any():
-            warnings += describe_undefined(anywhere, topics, self.measures, skipped=skipped)
+            warnings += score_warnings.describe_undefined(
+                anywhere, topics, self.measures, skipped=skipped
+            )
         low = {label: share for label, share in shares.items() if share < 1}
-        if low and has_negative_judgements(self.judgements):
-            warnings.append(describe_unjudged(low))
+        if low and score_warnings.has_negative_judgements(self.judgements):
+            warnings.append(score_warnings.describe_unjudged(low))
         if has_parts and self.document_measures:
-            warnings.append(explain_document_measures(self.document_measures))
+            warnings.append(score_warnings.explain_document_measures(self.document_measures))
         sources = [*self.sources, *(("run", own[0].source) for own in by_run)]
         meta: dict[str, Any] = {
             "version": __version__,
@@ -410,7 +404,7 @@ class Evaluation:
             ],
             "topics": {"judged": len(topics), "runs": per_run},
             "unjudged": {
-                "k": TOP,
+                "k": score_warnings.TOP,
                 "judged": {k: None if math.isnan(share) else share for k, share in shares.items()},
             },
             "warnings": warnings,
@@ -429,7 +423,7 @@ class Evaluation:
         return results
 
 
-def average_lengths(length: npt.NDArray[np.int64], given: Judgements) -> tuple[float, str]:
+def average_lengths(length: Ints, given: Judgements) -> tuple[float, str]:
     """Return the mean of the known lengths of judged documents, and what it is the mean of."""
     known = length[length >= 0]
     documents = counted(len(known), "judged document")
@@ -485,14 +479,13 @@ def evaluate(
         The parameters of `foveal.Evaluation`, such as `task` and `collection`, and the fields of
         `foveal.evaluation.Options`.
     executor : concurrent.futures.Executor, optional
-        Where runs are scored; by default in a thread per core, which share reading and sorting.
-        Other processes (`foveal.executors`) read the files themselves. The result is the same.
+        Where runs are scored; by default in a thread per core. Other processes
+        (`foveal.executors`) read the files themselves.
     progress : callable, optional
         Called for each run when it is scored.
     memory : int or str, optional
-        What each task may use for a run, in bytes or as in ``"2G"``; larger files are read in
-        groups of topics, from temporary files where ``TMPDIR`` says. By default a share of what is
-        free. The result is the same.
+        What each task may use for a run, in bytes or as in ``"2G"``, by default a share of what is
+        free; larger files are read in groups of topics, from temporary files in ``TMPDIR``.
 
     Examples
     --------

@@ -98,11 +98,7 @@ def share_memory() -> int:
 
 
 def count_groups(size: int, need: int, limit: int) -> int:
-    """Return the number of groups of a file that takes `need` bytes of memory for each of `size`.
-
-    >>> count_groups(1000, 12, 5000)
-    3
-    """
+    """Return the number of groups of a file that takes `need` bytes of memory per byte."""
     return min(-(-size * need // limit), _MOST_GROUPS)
 
 

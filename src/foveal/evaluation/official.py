@@ -13,18 +13,15 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
-import numpy.typing as npt
 
 from foveal.errors import InputError, Problem
 from foveal.evaluation.rules import INTERLEAVED, ONE_PER_DOCUMENT, SHARED_TEXT, refuse_broken
 from foveal.files.source import Source
 from foveal.formats.lines import parse_judgements, parse_run
-from foveal.measures.alignment import Alignment, Gold, TopicView
+from foveal.measures.alignment import Alignment, Bools, Floats, Gold, TopicView
 from foveal.measures.in_context import reading_score
 from foveal.model import Judgements, Run
 from foveal.spans import Ints
-
-Floats = npt.NDArray[np.float64]
 
 _RULES = {
     "f": (SHARED_TEXT,),
@@ -138,16 +135,12 @@ class Evaluator:
             raise source.error("run.empty", None, "the run is empty (-c scores an empty run 0)")
         lost = loaded.start < 0
         if lost.any() and not self.lenient:
-            raise InputError(
-                Problem(
-                    "run.unresolved",
-                    source.path,
-                    int(loaded.line[i]),
-                    f"the place of the result in {loaded.doc[i]!r} is not resolved (X or -1); "
-                    "expected start and length (--lenient scores it as inex_eval 3.1 did)",
-                )
-                for i in np.flatnonzero(lost).tolist()
+            text = (
+                "the place of the result is not resolved (X or -1); expected start and length "
+                "(--lenient scores it as inex_eval 3.1 did)"
             )
+            lines = loaded.line[lost].tolist()
+            raise InputError(Problem("run.unresolved", source.path, n, text) for n in lines)
         alignment = Alignment(loaded, self.judged)
         refuse_broken(alignment, dict.fromkeys(_RULES.get(self.task, ()), ""))
         # The size and relevant size of each result as the task counts them.
@@ -184,9 +177,7 @@ class Evaluator:
             per_topic[topic] = counts | values
             curves.append(curve)
         if not per_topic:
-            hint = "" if self.every_topic else " (-c scores such a run 0 on every topic)"
-            reason = "no topic has relevant text" if not self.nrel.any() else "no result for any"
-            text = f"nothing to average: {reason} judged topic{hint}"
+            text = "nothing to average: no result for a judged topic with relevant text"
             raise source.error("run.unjudged_topics", None, text)
         overall = dict(self._average_topics(list(per_topic.values()), curves))
         run_id = _find_last_id(source) if len(loaded) else ""
@@ -246,7 +237,7 @@ def _find_last_id(source: Source) -> str:
 
 
 def _average_documents(
-    scores: Floats, relevant: npt.NDArray[np.bool_], total: int
+    scores: Floats, relevant: Bools, total: int
 ) -> tuple[dict[str, float], Floats]:
     """Return gP, gR and AgP of a topic with `total` relevant documents, and its curve."""
     gp = np.cumsum(scores) / np.arange(1, len(scores) + 1)

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from foveal.errors import InputError, Note, UsageError, some
 from foveal.evaluation import (
@@ -20,20 +19,10 @@ from foveal.evaluation import (
     OVERLAP_POLICIES,
     TOPIC_POLICIES,
     UNDEFINED_POLICIES,
+    rules,
 )
-from foveal.evaluation.rules import (
-    DUPLICATE,
-    INTERLEAVED,
-    LIMIT,
-    PAST_END,
-    TOO_MANY,
-    UNKNOWN_LENGTH,
-    Counts,
-    choose_rules,
-    describe_counts,
-    refuse_broken,
-)
-from foveal.measures.alignment import Alignment, Gold, Overlap, find_disjoint
+from foveal.evaluation.rules import Counts
+from foveal.measures.alignment import Alignment, Bools, Gold, Overlap, find_disjoint
 from foveal.measures.base import Measure, Need, OverlapRule, parse_measures
 from foveal.model.judgements import ASSESSOR_POLICIES, Judgements
 from foveal.model.run import Run
@@ -45,7 +34,6 @@ if TYPE_CHECKING:
     from foveal.model.topics import Topics
     from foveal.recall.forest import Forest
 
-Bools = npt.NDArray[np.bool_]
 UNJUDGED_TOPICS = "topics without judgements, {}: {}"
 EMPTY_RESULTS = Note("run.empty", "results without length: {}")
 NEED_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])
@@ -375,7 +363,7 @@ class AlignedRun:
     @property
     def warnings(self) -> list[str]:
         """Everything to say about the run: notes of its reader, and counts above 0."""
-        return [*filter(None, self.run.notes), *describe_counts(self.counts)]
+        return [*filter(None, self.run.notes), *rules.describe_counts(self.counts)]
 
 
 def align_run(
@@ -394,25 +382,25 @@ def align_run(
     unjudged = [t for t in alignment.unjudged_topics if wanted is None or t in wanted]
     counts: Counts = {UNJUDGED_TOPICS: unjudged}
     if options.max_results is not None:
-        alignment = TOO_MANY.repair(alignment, counts, options.max_results)
+        alignment = rules.TOO_MANY.repair(alignment, counts, options.max_results)
     if options.lenient:
-        alignment = PAST_END.repair(alignment, counts)
+        alignment = rules.PAST_END.repair(alignment, counts)
     else:
-        refuse_broken(alignment, {PAST_END: f" ({PAST_END.option})"})
+        rules.refuse_broken(alignment, {rules.PAST_END: f" ({rules.PAST_END.option})"})
     _check_needs(alignment, measures)
     unlimited = alignment
     for limit, unit in ((options.topic_limit, "topic"), (options.document_limit, "document")):
         if limit is not None:
-            refuse_broken(alignment, {UNKNOWN_LENGTH: ""}, limit, unit)
+            rules.refuse_broken(alignment, {rules.UNKNOWN_LENGTH: ""}, limit, unit)
             if options.truncate:
-                alignment = LIMIT.repair(alignment, counts, limit, unit)
+                alignment = rules.LIMIT.repair(alignment, counts, limit, unit)
             else:
-                reason = f"; the task forbids it ({LIMIT.option})"
-                refuse_broken(alignment, {LIMIT: reason}, limit, unit)
-    rules = choose_rules(measures, options.overlap)
-    if options.regroup and rules.pop(INTERLEAVED, ""):
-        INTERLEAVED.repair(alignment, counts)
-    refuse_broken(alignment, rules)
+                reason = f"; the task forbids it ({rules.LIMIT.option})"
+                rules.refuse_broken(alignment, {rules.LIMIT: reason}, limit, unit)
+    forbidden = rules.choose_rules(measures, options.overlap)
+    if options.regroup and forbidden.pop(rules.INTERLEAVED, ""):
+        rules.INTERLEAVED.repair(alignment, counts)
+    rules.refuse_broken(alignment, forbidden)
     # Count overlap that the task forbids, and empty or repeated results that nothing forbids.
     if options.warn_overlap:
         over = int((~alignment.cached(find_disjoint)).sum())
@@ -420,7 +408,7 @@ def align_run(
     if {measure.overlap_rule for measure in measures} != {OverlapRule.ONE_PER_DOCUMENT}:
         start, end = alignment.run.start, alignment.run.end
         counts[EMPTY_RESULTS] = int(((start == end) & (start >= 0)).sum())
-    repeats = 0 if DUPLICATE in rules else len(DUPLICATE.broken(alignment)[0])
+    repeats = 0 if rules.DUPLICATE in forbidden else len(rules.DUPLICATE.broken(alignment)[0])
     counts["results that repeat an earlier one: {}"] = repeats
     overlaps = dict.fromkeys(measures, Overlap.AS_IT_IS)
     for measure in measures:

@@ -13,11 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from foveal import spans
 from foveal.errors import InputError, Note, Problem, some
-from foveal.measures.alignment import Alignment, Gold
+from foveal.measures.alignment import Alignment, Bools, Gold
 from foveal.measures.base import Measure, OverlapRule
 from foveal.model.judgements import Judgements
 from foveal.model.run import Run
@@ -26,7 +25,6 @@ from foveal.spans import Ints
 if TYPE_CHECKING:
     from foveal.collection import Collection
 
-Bools = npt.NDArray[np.bool_]
 Broken = tuple[Ints, Iterable[str]]  # the rows that break a rule, and a text about each
 Counts = dict[str, int | list[str]]
 """Warnings about a run by their form: the number, or the names, of the things they count."""

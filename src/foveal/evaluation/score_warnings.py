@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from foveal.errors import Note, some
+from foveal.measures.alignment import Bools
 from foveal.measures.base import CURVE, Measure
 from foveal.model.judgements import Judgements
 
@@ -28,7 +28,7 @@ def describe_unjudged(shares: Mapping[str, float]) -> Note:
 
 
 def describe_undefined(
-    undefined: npt.NDArray[np.bool_],
+    undefined: Bools,
     topics: Sequence[str],
     measures: Sequence[Measure],
     *,
@@ -50,12 +50,6 @@ def has_negative_judgements(judgements: Judgements) -> bool:
 
     Then assessors looked at a pool, and documents that are not listed were not looked at. Where
     only relevant documents are listed, everything else is unjudged by design.
-
-    >>> listed = {"D1": {"spans": [(0, 9)], "length": 9}}
-    >>> has_negative_judgements(Judgements.from_highlights({"1": listed}))
-    False
-    >>> has_negative_judgements(Judgements.from_highlights({"1": listed | {"D2": {"spans": []}}}))
-    True
     """
     topics = int((np.bincount(judgements.topic[~judgements.relevant]) > 0).sum())
     return 2 * topics > len(judgements.topics)

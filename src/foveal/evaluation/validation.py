@@ -15,23 +15,10 @@ import polars as pl
 from foveal.collection import Collection
 from foveal.collection.placement import is_element, place_elements, resolve_results
 from foveal.errors import InputError, Problem
+from foveal.evaluation import rules
 from foveal.evaluation.cas_filter import describe_unknown_tags
 from foveal.evaluation.presets import PRESETS, Preset, normalise_task
-from foveal.evaluation.rules import (
-    BY_DOCUMENT,
-    CONTRADICTION,
-    DUPLICATE,
-    IMPOSSIBLE_PATH,
-    LIMIT,
-    ORDER,
-    PAST_END,
-    TOO_MANY,
-    UNKNOWN_LENGTH,
-    UNKNOWN_TOPIC,
-    Rule,
-    align_alone,
-    list_task_rules,
-)
+from foveal.evaluation.rules import BY_DOCUMENT, Rule, align_alone, list_task_rules
 from foveal.files.source import Source, is_xml
 from foveal.formats import found_kind, parse_file, read_topics
 from foveal.formats.markup import read_markup
@@ -102,27 +89,28 @@ def validate(
     if wrong_task:
         found.append(Problem("run.task", source.path, declared_at, wrong_task))
     nowhere: set[int] = set()
-    rules: dict[Rule, tuple[Any, ...]] = {DUPLICATE: (), TOO_MANY: (max_results,), PAST_END: ()}
+    checks: dict[Rule, tuple[Any, ...]] = {rules.DUPLICATE: ()}
+    checks |= {rules.TOO_MANY: (max_results,), rules.PAST_END: ()}
     if collection is None:
-        rules[IMPOSSIBLE_PATH] = ()
+        checks[rules.IMPOSSIBLE_PATH] = ()
     else:
-        found += CONTRADICTION.list_problems(align_alone(run), collection)
+        found += rules.CONTRADICTION.list_problems(align_alone(run), collection)
         run, problems = resolve_results(run, collection)
         found += problems
         nowhere = {problem.line for problem in problems if problem.line is not None}
     # The order within a document is free where results are grouped by document.
-    rules[ORDER] = (ranks, task not in BY_DOCUMENT)
+    checks[rules.ORDER] = (ranks, task not in BY_DOCUMENT)
     if topics is not None:
-        rules[UNKNOWN_TOPIC] = (topics.ids,)
+        checks[rules.UNKNOWN_TOPIC] = (topics.ids,)
     measures, overlap = ((), None) if preset is None else (preset.measures, preset.overlap)
-    rules |= dict.fromkeys(list_task_rules(task, measures, overlap), ())
+    checks |= dict.fromkeys(list_task_rules(task, measures, overlap), ())
     alone = align_alone(run)
-    for rule, given in rules.items():
+    for rule, given in checks.items():
         found += rule.list_problems(alone, *given)
     for most, unit in () if preset is None else preset.limits:
         placed = align_alone(run.take(run.start >= 0))
-        found += UNKNOWN_LENGTH.list_problems(placed, most, unit)
-        found += LIMIT.list_problems(alone, most, unit)
+        found += rules.UNKNOWN_LENGTH.list_problems(placed, most, unit)
+        found += rules.LIMIT.list_problems(alone, most, unit)
         elements = run.line[run.start < 0]
         if len(elements):
             text = f"the limit of {most} characters per {unit} was not checked: {len(elements)}"

@@ -176,12 +176,9 @@ def _find_distinct(alignment: Alignment) -> Bools:
     """Return which results are the first to return an element that holds text."""
     run = alignment.run
     path = pl.Series([None] * len(run), dtype=pl.String) if run.xpath is None else run.xpath
-    element = pl.DataFrame({"doc": run.first, "path": path})
-    fresh: Bools = (
-        element.select(pl.struct("doc", "path").is_first_distinct()).to_series().to_numpy()
-    )
-    empty: Bools = alignment.placed & (alignment.full_size == 0)
-    return np.asarray(fresh & ~empty, dtype=bool)
+    element = pl.DataFrame({"doc": run.first, "path": path}).to_struct()
+    empty = alignment.placed & (alignment.full_size == 0)
+    return np.asarray(element.is_first_distinct().to_numpy() & ~empty, dtype=bool)
 
 
 class InexEvalNg(AtRecall):
