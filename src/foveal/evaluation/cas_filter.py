@@ -18,8 +18,6 @@ from foveal.nexi import IEEE_CLASSES
 from foveal.recall.cas_topics import select_elements
 from foveal.spans import Ints
 
-_NAMED = {"ieee": IEEE_CLASSES}
-
 
 def parse_tag_classes(texts: Iterable[str]) -> tuple[frozenset[str], ...]:
     """Parse classes of equivalent tags, given by name or as ``sec=ss1=ss2``.
@@ -31,16 +29,14 @@ def parse_tag_classes(texts: Iterable[str]) -> tuple[frozenset[str], ...]:
     """
     found: list[frozenset[str]] = []
     for text in texts:
-        if text in _NAMED:
-            found += _NAMED[text]
-            continue
         tags = [tag.strip() for tag in text.split("=")]
-        if len(tags) < 2 or not all(tags):
-            known = ", ".join(_NAMED)
-            raise UsageError(
-                f"{text!r} is not a class of tags; expected {known}, or tags as in sec=ss1=ss2"
-            )
-        found.append(frozenset(tags))
+        if text == "ieee":
+            found += IEEE_CLASSES
+        elif len(tags) < 2 or not all(tags):
+            expected = "expected ieee, or tags as in sec=ss1=ss2"
+            raise UsageError(f"{text!r} is not a class of tags; {expected}")
+        else:
+            found.append(frozenset(tags))
     return tuple(found)
 
 

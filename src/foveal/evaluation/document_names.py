@@ -58,7 +58,9 @@ def match_names(alignment: Alignment) -> NameMatch:
     if gold.is_part or found * TOPICS_PER_RESULT < len(run.topics):
         unknown = missing.unique().bottom_k(_SHOWN).sort().to_list()
     if len(judged := gold.cached(_list_forms)):
-        names = pl.DataFrame({"name": missing.unique()}).with_columns(form=_normalise("name"))
+        names = pl.DataFrame({"name": missing.unique()}).with_columns(
+            form=pl.col("name").str.normalize("NFC")
+        )
         similar = names.join(judged, on="form").sort("name", "judged")
         pairs = similar.select("name", "judged").head(_SHOWN).rows()
     return NameMatch(len(run.topics), len(run), found, tuple(unknown), tuple(pairs))
@@ -68,11 +70,7 @@ def _list_forms(gold: Gold) -> pl.DataFrame:
     """Return the judged names that may be written in another Unicode form: not ASCII."""
     names = gold.docs.keys
     names = names.filter(names.str.len_bytes() > names.str.len_chars())
-    return pl.DataFrame({"judged": names}).with_columns(form=_normalise("judged"))
-
-
-def _normalise(column: str) -> pl.Expr:
-    return pl.col(column).str.normalize("NFC")
+    return pl.DataFrame({"judged": names}).with_columns(form=names.str.normalize("NFC"))
 
 
 def warn_about_names(label: str, match: NameMatch, gold: Gold) -> list[str]:

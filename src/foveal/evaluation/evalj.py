@@ -7,8 +7,7 @@ measures the runs of a task are scored; property files also name the files.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from glob import glob
@@ -313,15 +312,12 @@ def plan(
             every = runs or _find_files(block, "SUBMISSIONRUNS_DIR", define or {})
             assessments = judgements or _find_files(block, "ASSESSMENTS_DIR", define or {})
             chosen, warnings = _choose_runs(block, every, declared)
-            try:
-                measures = tuple(own for text in block.texts for own in parse_measures(text))
-            except UsageError as error:
-                raise block.error(block.line, str(error)) from None
         except InputError as error:
             problems += error.problems
             continue
         if "RESULTS_DIR" in block.properties:
             warnings.append("RESULTS_DIR is ignored; all results go to the standard output or -o")
+        measures = tuple(own for text in block.texts for own in parse_measures(text))
         jobs.append(Job(block, measures, tuple(chosen), tuple(assessments), tuple(warnings)))
     if problems:
         raise InputError(dict.fromkeys(problems))
@@ -391,14 +387,7 @@ def _find_files(block: TaskBlock, key: str, define: Mapping[str, str]) -> list[s
 # -- scores ----------------------------------------------------------------------------------------
 
 
-def score(
-    jobs: Sequence[Job],
-    *,
-    collection: str | Path | None = None,
-    executor: Executor | None = None,
-    progress: Callable[[], None] | None = None,
-    **options: Any,
-) -> tuple[Results, ...]:
+def score(jobs: Sequence[Job], **options: Any) -> tuple[Results, ...]:
     """Score jobs one after the other; the options are those of `foveal.evaluate`."""
     options["max_results"] = options.get("max_results") or MOST_RESULTS
     read: dict[tuple[str, ...], Judgements] = {}
@@ -409,15 +398,8 @@ def score(
         if job.judgements not in read:
             read[job.judgements] = read_judgements(job.judgements)
         truth = read[job.judgements]
-        results = evaluate(
-            list(job.runs),
-            truth,
-            job.measures,
-            collection=collection,
-            executor=executor,
-            progress=progress,
-            **options | _select(block, truth, options),
-        )
+        chosen = options | _select(block, truth, options)
+        results = evaluate(list(job.runs), truth, job.measures, **chosen)
         mine = {"kind": "configuration", "path": block.source.path, "sha256": block.source.sha256}
         meta = dict(results.meta) | {"inputs": [mine, *results.meta["inputs"]]}
         meta["warnings"] = [*job.warnings, *results.meta["warnings"]]

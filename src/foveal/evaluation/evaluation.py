@@ -119,8 +119,6 @@ class Evaluation:
         self.measures, self.options = resolve_settings(measures, task, options)
         own = self.options
         self.task = task
-        self.document_measures = [own for own in self.measures if own.name in ("P", "R")]
-        """Those that count documents, not text."""
         averaged = (part for measure in self.measures for part in measure.averages)
         self.scored = tuple(dict.fromkeys([*self.measures, *averaged]))
         """The measures and those that they average."""
@@ -388,8 +386,9 @@ class Evaluation:
         low = {label: share for label, share in shares.items() if share < 1}
         if low and score_warnings.has_negative_judgements(self.judgements):
             warnings.append(score_warnings.describe_unjudged(low))
-        if has_parts and self.document_measures:
-            warnings.append(score_warnings.explain_document_measures(self.document_measures))
+        documents = [measure for measure in self.measures if measure.name in ("P", "R")]
+        if has_parts and documents:
+            warnings.append(score_warnings.explain_document_measures(documents))
         sources = [*self.sources, *(("run", own[0].source) for own in by_run)]
         meta: dict[str, Any] = {
             "version": __version__,

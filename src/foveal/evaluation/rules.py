@@ -102,14 +102,9 @@ def find_overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
     every other result of it that is not empty. In documents without any known place the paths of
     elements decide. Any other result without a place has no extent.
 
-    >>> import polars as pl
     >>> run = Run.from_results({"1": [("d", 0, 9), ("d", 9, 12), ("d", 4, 4)]})
     >>> [column.tolist() for column in find_overlap_extents(run)[:2]]
     [[0, 9, 4], [9, 12, 4]]
-    >>> places = {"topic": ["1"] * 3, "doc": ["d"] * 3, "start": [-1] * 3, "end": [-1] * 3}
-    >>> frame = pl.DataFrame({**places, "xpath": ["/a[1]/p[2]", "/a[1]/p[2]/b[1]", "/a[1]/p[1]"]})
-    >>> [column.tolist() for column in find_overlap_extents(Run.from_frame(frame, name="r"))]
-    [[3, 4, 1], [6, 5, 2], [True, True, True]]
     """
     whole = (run.start == 0) & (run.end < 0)
     placed = (run.start >= 0) & (run.end >= 0)

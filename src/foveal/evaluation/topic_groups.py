@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -109,12 +110,15 @@ def add_groups(results: Results, groups: Groups | str | Path) -> Results:
         labels.append(label)
         values.append(results.values[:, :, k])
         overall.append(results.overall[:, k])
+        summed = False
+        with suppress(UsageError):  # of a package that is not installed here
+            summed = parse_measure(label).summed
         for name, own in members.items():
             inside = np.isin(results.topics, own)
             part = np.where(inside, results.values[:, :, k], np.nan)
             used = results.counted & ~np.isnan(part)
             total, number = np.where(used, part, 0.0).sum(axis=1), used.sum(axis=1)
-            if not is_summed(label):
+            if not summed:
                 total = np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0)
             labels.append(f"{label}[{name}]")
             values.append(part)
@@ -131,11 +135,3 @@ def add_groups(results: Results, groups: Groups | str | Path) -> Results:
         overall=np.stack(overall, axis=1),
         meta=meta,
     )
-
-
-def is_summed(label: str) -> bool:
-    """Return True for a measure whose value over all topics is a sum, such as ``num_ret``."""
-    try:
-        return parse_measure(label).summed
-    except UsageError:  # of a package that is not installed here
-        return False

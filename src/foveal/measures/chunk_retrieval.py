@@ -80,12 +80,7 @@ def list_marked(gold: Gold) -> Marked:
 
 
 def unite_spans(group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return group, start and end of the text of each group: spans that meet become one.
-
-    >>> united = unite_spans(np.array([1, 0, 1]), np.array([5, 5, 0]), np.array([9, 9, 5]))
-    >>> [column.tolist() for column in united]
-    [[0, 1], [5, 0], [9, 9]]
-    """
+    """Return group, start and end of the text of each group: spans that meet become one."""
     extent = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
     np.maximum.at(extent, group, end)
     base = spans.lay_out(extent)

@@ -162,11 +162,7 @@ def _cut_stretches(start: int, end: int, passages: Sequence[Span]) -> Iterator[t
 
 
 def _find_best_after(values: Floats) -> Floats:
-    """Return the largest value at each rank or later, and a final 0 for levels never reached.
-
-    >>> _find_best_after(np.array([0.5, 0.25, 0.75])).tolist()
-    [0.75, 0.75, 0.75, 0.0]
-    """
+    """Return the largest value at each rank or later, and a final 0 for levels never reached."""
     return np.append(np.maximum.accumulate(values[::-1])[::-1], 0.0)
 
 
