@@ -173,7 +173,7 @@ def test_the_start_alone_says_that_a_place_is_not_resolved() -> None:
 
 
 def test_topics_that_are_all_barren_cannot_be_averaged() -> None:
-    with pytest.raises(InputError, match="no topic has relevant text"):
+    with pytest.raises(InputError, match="nothing to average"):
         evaluate("3 Q0 C 1 9 r 0 5\n", "f", qrels="3 Q0 C 0 500\n", every_topic=True)
 
 

@@ -168,9 +168,10 @@ class Evaluation:
             self.sources.append(("collection", self.index.source))
         nested = [measure for measure in self.measures if measure.structural]
         if own.overlap == "union" and nested:
+            shown = some(score_warnings.list_measures(nested))
             self.warnings.append(
-                f"--overlap union is about text and changes nothing for "
-                f"{some(score_warnings.list_measures(nested))}; they have a parameter overlap"
+                f"--overlap union is about text and changes nothing for {shown}; measures of "
+                "elements have a parameter overlap"
             )
         self.mean_length, self.mean_length_source = math.nan, ""
         """The value of L=auto, and what it is the mean of; only if a measure needs it."""
