@@ -240,7 +240,7 @@ def test_nobody_listens(here: Path, capsys: pytest.CaptureFixture[str], tmp_path
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(FovealError) as caught, connect(address, timeout=0.5):
             pass
-    assert str(caught.value).startswith(f"no Dask scheduler answers at {address} within 0.5 s")
+    assert str(caught.value).startswith(f"no Dask scheduler answers at {address} in 0.5 s")
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_no_worker(tmp_path: Path) -> None:
     own = DaskCluster(tmp_path / "own")
     try:
         with (
-            pytest.raises(FovealError, match=r"has no worker, and none came within 0\.2 s"),
+            pytest.raises(FovealError, match=r"no worker joins the scheduler .* in 0\.2 s"),
             connect(own.address, wait=0.2),
         ):
             pass

@@ -478,7 +478,12 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         code = f"measure.needs_{need.name.lower()}"
         text, lack = f"{measure} needs {need.what}; it takes {need.supplied_by}", missing[need]
         if judgements.places is not None and need in (Need.TEXT, Need.BEP):
-            text = f"{measure} needs {need.what}, which are XPaths here: give --collection INDEX"
+            entry = judgements.places["bep"]
+            for row, at in judgements.places.filter(entry == (need is Need.BEP))[
+                "row", "line"
+            ].rows():
+                text = f"{measure} needs {need.what}; XPaths take a collection: --collection INDEX"
+                raise InputError([judgements.problem(code, row, text, line=at)])
         if isinstance(lack, np.ndarray):
             raise InputError.at(code, run.source.path, int(run.line[lack][0]), text)
         raise InputError.at(code, path, None, text)

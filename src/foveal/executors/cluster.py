@@ -59,14 +59,12 @@ def connect(address: str, *, timeout: float = 10, wait: float = 60) -> Iterator[
         try:
             client = distributed.Client(where, timeout=timeout, set_as_default=False)
         except OSError:
-            text = f"no Dask scheduler answers at {where} within {timeout:g} s"
-            raise FovealError(text) from None
+            raise FovealError(f"no Dask scheduler answers at {where} in {timeout:g} s") from None
         stack.callback(client.close)
         try:
             client.wait_for_workers(1, timeout=wait)
         except TimeoutError:
-            text = f"the Dask scheduler at {where} has no worker, and none came within {wait:g} s"
-            raise FovealError(text) from None
+            raise FovealError(f"no worker joins the scheduler {where} in {wait:g} s") from None
         # The scheduler unpickles tasks too, so that its versions must be the same.
         found = client.get_versions(packages=_PACKAGES)
         sides = {f"the Dask scheduler at {where}": found["scheduler"]}

@@ -168,7 +168,10 @@ class Processes(Executor):
         """Yield functions that submit a task and wait for its result; workers read `call` once."""
         with TemporaryDirectory(prefix="foveal-", ignore_cleanup_errors=True) as folder:
             source = Path(folder, "call")
-            source.write_bytes(pickle.dumps(call, protocol=pickle.HIGHEST_PROTOCOL))
+            try:
+                source.write_bytes(pickle.dumps(call, protocol=pickle.HIGHEST_PROTOCOL))
+            except OSError as error:
+                raise FovealError(f"{source}: cannot be written: {error.strerror}") from None
             submit = partial(self.submit, run_task, source)
             try:
                 yield submit, partial(self._wait_for, submit)
