@@ -478,10 +478,9 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         code = f"measure.needs_{need.name.lower()}"
         text, lack = f"{measure} needs {need.what}; it takes {need.supplied_by}", missing[need]
         if judgements.places is not None and need in (Need.TEXT, Need.BEP):
-            entry = judgements.places["bep"]
-            for row, at in judgements.places.filter(entry == (need is Need.BEP))[
-                "row", "line"
-            ].rows():
+            by_path = judgements.places.filter(judgements.places["bep"] == (need is Need.BEP))
+            if len(by_path):
+                row, at = by_path.select("row", "line").row(0)
                 text = f"{measure} needs {need.what}; XPaths take a collection: --collection INDEX"
                 raise InputError([judgements.problem(code, row, text, line=at)])
         if isinstance(lack, np.ndarray):
