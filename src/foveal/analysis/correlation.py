@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from math import isnan, nan, sqrt
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from foveal._version import __version__
-from foveal.analysis.rankings import RankingPair, Rankings, select_rankable
-from foveal.analysis.score_matrix import select_labels
-from foveal.analysis.tasks import group_by_task, list_unscored, score_by_task, without_curves
+from foveal.analysis.rankings import RankingPair, pair_halves, pair_rankings, select_rankable
+from foveal.analysis.tasks import group_by_task, take_or_score
 from foveal.errors import UsageError, counted, some
 from foveal.evaluation import evaluate
 from foveal.evaluation.evaluation import RunLike
@@ -28,19 +27,7 @@ from foveal.measures import Measure
 from foveal.model import Judgements, Results
 from foveal.model.graphs import Matrix
 from foveal.model.result_object import Result
-from foveal.model.tables import Table
-
-__all__ = [
-    "COEFFICIENTS",
-    "Correlations",
-    "correlate",
-    "kendall_tau_a",
-    "kendall_tau_b",
-    "pearson",
-    "rbo",
-    "spearman",
-    "tau_ap",
-]
+from foveal.model.tables import Place, Table
 
 Floats = npt.NDArray[np.float64]
 Scores = Sequence[float] | Floats
@@ -48,7 +35,7 @@ Scores = Sequence[float] | Floats
 _BY = {
     "measure": "two measures; measures that differ in quant only are compared by quant",
     "quant": "two quantisations of a measure",
-    "topics": "one measure",
+    "topics": "two topics",
 }
 """What the compared rankings differ in, and what that takes."""
 _NAMES = {
@@ -56,15 +43,13 @@ _NAMES = {
     "tau_a": "Kendall's tau a",
     "tau_ap": "tau AP",
     "spearman": "Spearman's rho",
-    "pearson": "Pearson's r",
-    "rbo": "rank-biased overlap",
 }
 _DIRECTED = "tau_ap"
 """The coefficient that is not symmetric; the ranking of the row is the reference."""
 _EQUIVALENT, _NOTICEABLE = 0.9, 0.8
 """Kendall's tau from which rankings count as equivalent, and below which they notably differ."""
 _MARKED = ("tau_b", "tau_a", "tau_ap")
-"""The thresholds are those of Kendall's tau; rho and RBO have scales of their own."""
+"""The thresholds are those of Kendall's tau; rho has a scale of its own."""
 _MARKS = (
     f"= from {_EQUIVALENT}: equivalent rankings; ! below {_NOTICEABLE}: noticeable differences "
     "(compared before rounding)."
@@ -131,15 +116,8 @@ def tau_ap(reference: Scores, estimate: Scores) -> float:
 
     Ties as in tau b: systems tied in the estimate are not compared with each other, those tied at
     its top have no system above and are left out of the mean, and a pair tied in the reference
-    alone counts as neither. A ranking and itself have 1.
-
-    References
-    ----------
-    Yilmaz, Aslam, Robertson, SIGIR 2008; ties for agreement after Urbano and Marrero, ICTIR 2017.
-
-    Examples
-    --------
-    A swap at the top costs more than one at the bottom:
+    alone counts as neither. A ranking and itself have 1. (Yilmaz, Aslam, Robertson, SIGIR 2008;
+    ties after Urbano and Marrero, ICTIR 2017.) A swap at the top costs more than one at the bottom:
 
     >>> tau_ap([4, 3, 2, 1], [3, 4, 2, 1]), tau_ap([4, 3, 2, 1], [4, 3, 1, 2])
     (0.3333333333333333, 0.7777777777777778)
@@ -167,51 +145,11 @@ def spearman(x: Scores, y: Scores) -> float:
     return float(a @ b / sqrt(float(a @ a) * float(b @ b)))
 
 
-def pearson(x: Scores, y: Scores) -> float:
-    """Pearson's correlation of the scores themselves.
-
-    >>> pearson([1, 2, 3], [0.2, 0.4, 0.6])
-    1.0
-    """
-    if _compare_systems(x, y) is None:
-        return nan
-    return float(np.corrcoef(x, y)[0, 1].clip(-1, 1))
-
-
-def rbo(x: Scores, y: Scores, *, p: float = 0.9) -> float:
-    """Rank-biased overlap of two full rankings: 1 for equal ones, and never below 0.
-
-    At each depth d the overlap of the two tops, 2·|both| / (|top of x| + |top of y|); the mean of
-    them, weighted by p^(d-1). Below the last depth both hold everything, so the agreement there
-    is 1 for ever (the extrapolated form for lists of equal length). Tied systems all enter at the
-    first depth of their group.
-
-    References
-    ----------
-    Webber, Moffat, Zobel, ACM TOIS 28(4), 2010.
-
-    Examples
-    --------
-    >>> rbo([3, 2, 1], [3, 2, 1]), round(rbo([3, 2, 1], [2, 3, 1], p=0.5), 10)
-    (1.0, 0.5)
-    """
-    if (signs := _compare_systems(x, y)) is None:
-        return nan
-    first, second = ((ranking < 0).sum(axis=1) for ranking in signs)  # depths of entry, from 0
-    depth = np.arange(len(first))[:, None]
-    both = (np.maximum(first, second) <= depth).sum(axis=1)
-    tops = (first <= depth).sum(axis=1) + (second <= depth).sum(axis=1)
-    # 1 - (the weight of what is missing): exact for equal rankings, whatever p.
-    return float(1 - (1 - p) * ((1 - 2 * both / tops) * p ** depth[:, 0]).sum())
-
-
 COEFFICIENTS: dict[str, Callable[[Scores, Scores], float]] = {
     "tau_b": kendall_tau_b,
     "tau_a": kendall_tau_a,
     "tau_ap": tau_ap,
     "spearman": spearman,
-    "pearson": pearson,
-    "rbo": rbo,
 }
 """Name to function of two rankings; the first is the reference of `tau_ap`."""
 
@@ -239,22 +177,10 @@ def _format_value(value: float) -> str:
 class Correlations(Result):
     """Correlations of rankings, one by one and averaged.
 
-    Parameters
-    ----------
-    by : {"measure", "quant", "topics"}
-    labels : tuple of str
-        The measures or quantisations that were compared; by topics, the measures that ranked.
-    coefficients : tuple of str
-    singles : DataFrame
-        A row for every correlation, with task, variant (what row and column have in common:
-        a quantisation, a measure, a split of the topics), row, column, coefficient, value.
-        Undefined values are ``nan``.
-    tasks : mapping
-        Task to the names of its runs, of the tasks that could be used.
-    notes : tuple of str
-        Notes on data left out and settings joined.
-    meta : mapping
-        Options that the numbers depend on, inputs and warnings.
+    `labels` are the measures or quantisations that were compared. `singles` has a row for every
+    correlation; its variant is what row and column have in common: a quantisation, a measure, or a
+    split of the topics. Undefined values are ``nan``. `tasks` holds the names of the runs of each
+    task that could be used, and `notes` what was left out.
     """
 
     by: str
@@ -289,30 +215,19 @@ class Correlations(Result):
             .with_columns(pl.col("value", "low", "high").fill_null(nan))
         )
 
-    def _square(self, name: str, column: str, own: float) -> Floats:
-        """Return a column of `means` for one coefficient as a matrix (label, label)."""
+    def values(self, name: str) -> Floats:
+        """Return the mean correlations (label, label); for `tau_ap` the row is the reference."""
         if self.by == "topics" or name not in self.coefficients:
             raise UsageError(f"no matrix of {name!r} by {self.by}")
         square = np.full((len(self.labels), len(self.labels)), nan)
-        np.fill_diagonal(square, own)
+        np.fill_diagonal(square, 1.0)
         part = self.means.filter(pl.col("coefficient") == name)
-        for row, other, value in part.select("row", "column", column).iter_rows():
+        for row, other, value in part.select("row", "column", "value").iter_rows():
             i, j = self.labels.index(row), self.labels.index(other)
             square[i, j] = value
             if name != _DIRECTED:
                 square[j, i] = value
         return square
-
-    def values(self, name: str) -> Floats:
-        """Return the matrix of mean correlations (label, label); the diagonal is 1.
-
-        If a coefficient is not symmetric, the row is the reference.
-        """
-        return self._square(name, "value", 1.0)
-
-    def counts(self, name: str) -> npt.NDArray[np.int64]:
-        """Return the number of correlations averaged in each of `values`; 0 on the diagonal."""
-        return np.nan_to_num(self._square(name, "count", 0)).astype(np.int64)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the mean of every pair and coefficient."""
@@ -320,10 +235,7 @@ class Correlations(Result):
         yield from self.means.rename(names).iter_rows(named=True)
 
     def parts(self) -> dict[str, Any]:
-        """Return the means, and every single correlation but those of random halves.
-
-        Those are thousands, and follow from the seed.
-        """
+        """Return the means and all correlations but those of halves, which are thousands."""
         parts = {"correlations": self.means.to_dicts()}
         return parts if self.by == "topics" else parts | {"singles": self.singles.to_dicts()}
 
@@ -334,9 +246,9 @@ class Correlations(Result):
         if self.by == "topics" or not len(means):
             return ""
         least = means.sort("value").row(0, named=True)
-        runs = counted(sum(map(len, self.tasks.values())), "run")
         return (
-            f"The lowest {_NAMES[name]} of {runs} is {_format_value(least['value'])}, between "
+            f"The lowest {_NAMES[name]} of {self._count_runs()} is "
+            f"{_format_value(least['value'])}, between "
             f"{least['row']} and {least['column']}{_WORDS[_mark(least['value'], name)]}."
         )
 
@@ -345,48 +257,51 @@ class Correlations(Result):
         return [self._tabulate(name) for name in self.coefficients]
 
     def _tabulate(self, name: str) -> Table:
-        """Return a triangle, a square where direction matters, or by topics a row per measure."""
+        """Return the means of each row and column, or by topics of each measure."""
         means = self.means.filter(pl.col("coefficient") == name)
-        n, by_topics, is_square = len(self.labels), self.by == "topics", name == _DIRECTED
-        marks, notes = dict[tuple[int, int], str](), list[str]()
-        if by_topics:
+        marks, notes, rows = dict[Place, str](), list[str](), list[tuple[str, ...]]()
+        reference = ""
+        if self.by == "topics":
             header: tuple[str, ...] = ("measure", "mean", "low", "high", "correlations")
-            columns = means.select("row", "value", "low", "high", "count").rows()
-            rows = [(row, *map(_format_value, own), str(count)) for row, *own, count in columns]
-            marks = {(i, 1): _mark(row[1], name) for i, row in enumerate(columns)}
+            shown = means.select("row", "value", "low", "high", "count").iter_rows()
+            for i, (row, value, low, high, count) in enumerate(shown):
+                rows.append((row, *map(_format_value, (value, low, high)), str(count)))
+                marks[i, 1] = _mark(value, name)
             halves = "Between the rankings of random halves of the topics, {samples} splits"
-            notes.append(f"{halves} (seed {{seed}}); ".format(**self.meta["options"]))
-            notes[0] += "95 % of the correlations lie between low and high."
+            drawn = f"{halves} (seed {{seed}}); ".format(**self.meta["options"])
+            notes.append(f"{drawn}95 % of the correlations lie between low and high.")
         else:
-            values, first = self.values(name), 0 if is_square else 1
-            last = n if is_square else n - 1
-            header = (self.by, *self.labels[:last])
-            rows = []
-            for i in range(first, n):
-                shown = [j for j in range(last) if (i != j if is_square else j < i)]
-                marks |= {(i - first, j + 1): _mark(values[i, j], name) for j in shown}
-                cells = [_format_value(values[i, j]) if j in shown else "" for j in range(last)]
-                rows.append((self.labels[i], *cells))
-            averaged = sorted(set(means["count"].to_list()))
-            if averaged != [1]:
-                number = " to ".join(map(str, averaged[:1] + averaged[1:][-1:]))
+            values = self.values(name)
+            header = (self.by, *self.labels)
+            for i, label in enumerate(self.labels):
+                cells = [*map(_format_value, values[i])]
+                cells[i] = ""
+                marks |= {
+                    (i, j + 1): _mark(values[i, j], name) for j in range(len(cells)) if j != i
+                }
+                rows.append((label, *cells))
+            reference = "; the row is the reference" if name == _DIRECTED else ""
+            counts = sorted(set(means["count"]))
+            if counts != [1]:
+                number = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
                 notes.append(f"Each cell is the mean of {number} correlations.")
         notes += [_MARKS] if name in _MARKED else []
         if undefined := means["undefined"].sum():
             notes.append(f"Undefined, as a ranking ties all runs or has no score: {undefined}.")
         notes += [f"{note[0].upper()}{note[1:]}." for note in self.notes]
-        runs = counted(sum(map(len, self.tasks.values())), "run")
         over = "" if len(self.tasks) == 1 else f", {len(self.tasks)} tasks"
-        reference = "; the row is the reference" if is_square and not by_topics else ""
         return Table(
             header,
             tuple(rows),
             frozenset(place for place, mark in marks.items() if mark == "="),
-            title=f"{_NAMES[name]} by {self.by}: {runs}{over}{reference}",
+            title=f"{_NAMES[name]} by {self.by}: {self._count_runs()}{over}{reference}",
             notes=tuple(notes),
             marks=marks if name in _MARKED else {},
             name=name,
         )
+
+    def _count_runs(self) -> str:
+        return counted(sum(map(len, self.tasks.values())), "run")
 
     def graphs(self) -> list[Matrix]:
         """Return a heat map for each coefficient; none by topics."""
@@ -404,7 +319,7 @@ class Correlations(Result):
 
 
 def correlate(
-    runs: Results | Mapping[str, Results] | RunLike | Sequence[Results | RunLike],
+    runs: Results | Sequence[Results] | RunLike | Sequence[RunLike],
     judgements: Judgements | str | Path | Sequence[str | Path] | None = None,
     measures: str | Measure | Sequence[str | Measure] = (),
     *,
@@ -420,7 +335,7 @@ def correlate(
 
     Parameters
     ----------
-    runs : runs as for `foveal.evaluate`; or Results, a sequence of them, or task to Results
+    runs : runs as for `foveal.evaluate`; or Results, or a sequence of them
         Runs are ranked within their task; correlations are averaged over tasks. Results are not
         scored again.
     judgements : as for `foveal.evaluate`
@@ -461,57 +376,33 @@ def correlate(
         )
     if samples < 1:
         raise UsageError(f"{samples} samples asked for; expected at least 1")
-    asked = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    presets = [task] if isinstance(task, str) else list(task)
     notes: list[str] = []
-    scoring = options | ({"task": presets} if presets else {})
-    if unscored := list_unscored(runs, judgements, scoring):
-        scored = partial(score, **options)
-        parts = score_by_task(unscored, judgements, asked, presets, scored, notes)
-        asked = [label for part in parts for label in part.measures]
-        tasks = group_by_task(parts, notes)
-    elif isinstance(runs, Mapping):
-        tasks = dict(runs)
-    else:
-        tasks = group_by_task([runs] if isinstance(runs, Results) else cast("Any", runs), notes)
-    if asked:
-        known = list(dict.fromkeys(label for part in tasks.values() for label in part.measures))
-        wanted = select_labels(known, asked)
-        kept = {task: [m for m in wanted if m in part.measures] for task, part in tasks.items()}
-        tasks = {task: tasks[task].only(labels) for task, labels in kept.items() if labels}
-    else:
-        tasks = {task: without_curves(part) for task, part in tasks.items()}
-    tasks = select_rankable(tasks, notes, by_topics=by == "topics")
-    rankings = Rankings(tasks)
-    pairs: Iterable[RankingPair]
-    if by == "topics":
-        pairs = rankings.pair_halves(samples, seed)
-        labels = tuple(dict.fromkeys(label for part in tasks.values() for label in part.measures))
-    else:
-        pairs = list(rankings.pair_measures() if by == "measure" else rankings.pair_quantisations())
-        labels = tuple(dict.fromkeys(end for pair in pairs for end in (pair.row, pair.column)))
-        if len(labels) < 2:
-            raise UsageError(f"a correlation needs at least {_BY[by]}")
-        if rankings.joined:
-            notes.append(f"with the settings of each task: {some(rankings.joined)}")
-    notes = list(dict.fromkeys(notes))
+    presets = [task] if isinstance(task, str) else list(task)
+    parts = take_or_score(
+        runs, judgements, measures, options, tasks=presets, notes=notes, score=score
+    )
+    halves = by == "topics"
+    tasks = select_rankable(group_by_task(parts, notes), notes, by_topics=halves)
+    pairs = list(pair_halves(tasks, samples, seed) if halves else pair_rankings(tasks, by))
+    labels = tuple(dict.fromkeys(end for pair in pairs for end in (pair.row, pair.column)))
+    if not pairs:
+        raise UsageError(f"a correlation needs at least {_BY[by]}")
     metas = [meta for part in tasks.values() for meta in part.meta.get("parts", [part.meta])]
     inputs = {tuple(item.values()): dict(item) for meta in metas for item in meta.get("inputs", ())}
-    drawn = {"samples": samples, "seed": seed} if by == "topics" else {}
     used = {name: value for meta in metas for name, value in meta.get("options", {}).items()}
+    used |= {"by": by, "coefficients": list(names)}
+    warnings = [line for part in tasks.values() for line in part.meta.get("warnings", ())]
+    ranked = {task: part.runs for task, part in tasks.items()}
     meta = {
         "version": __version__,
-        "options": {**used, "by": by, "coefficients": list(names), **drawn},
-        "tasks": {task: list(part.runs) for task, part in tasks.items()},
+        "options": used | ({"samples": samples, "seed": seed} if halves else {}),
+        "tasks": {task: list(runs) for task, runs in ranked.items()},
         "measures": {task: list(part.measures) for task, part in tasks.items()},
         "inputs": list(inputs.values()),
         "notes": notes,
-        "warnings": list(
-            dict.fromkeys(line for part in tasks.values() for line in part.meta.get("warnings", ()))
-        ),
+        "warnings": list(dict.fromkeys(warnings)),
     }
-    ranked = {task: part.runs for task, part in tasks.items()}
-    singles = _correlate_pairs(pairs, names, labels, halves=by == "topics")
+    singles = _correlate_pairs(pairs, names, labels, halves=halves)
     return Correlations(by, labels, names, singles, ranked, tuple(notes), meta)
 
 

@@ -9,56 +9,73 @@ from typing import Any
 from foveal.analysis.score_matrix import check_assessors, select_labels
 from foveal.errors import UsageError, some
 from foveal.evaluation import PRESETS, evaluate, find_preset
-from foveal.evaluation.evaluation import RunLike
 from foveal.evaluation.presets import normalise_task
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measures
 from foveal.model import Results, Run
 
-__all__ = ["group_by_task", "list_unscored", "score_by_task", "take_or_score", "without_curves"]
-
-Measures = str | Measure | Sequence[str | Measure]
-
-
-def list_unscored(
-    given: Any, judgements: object, options: Mapping[str, object]
-) -> list[Run | str | Path]:
-    """Return the runs to score if runs are given, and an empty list if results are.
-
-    Runs need judgements. Results take none, and no options, as they are not scored again.
-    """
-    several = isinstance(given, Iterable) and not isinstance(given, (Results, Run, str, Path))
-    listed = list(given) if several else [given]
-    if isinstance(given, Mapping) or all(isinstance(item, Results) for item in listed):
-        if judgements is not None or options:
-            raise UsageError(
-                "results are not scored again; leave out judgements, tasks and options"
-            )
-        return []
-    strange = [item for item in listed if not isinstance(item, (Run, str, Path))]
-    if strange:
-        raise UsageError(f"{strange[0]!r} is not a run; expected results, or runs and judgements")
-    if judgements is None:
-        raise UsageError("runs need judgements; saved results are read by read_results")
-    check_assessors(options)
-    return listed
+__all__ = ["group_by_task", "take_or_score", "without_curves"]
 
 
 def take_or_score(
-    given: Any, judgements: Any, measures: Measures, options: Mapping[str, Any]
-) -> Results:
-    """Return the scores of runs, or results as they are, restricted to `measures` if any.
+    given: Any,
+    judgements: Any,
+    measures: str | Measure | Sequence[str | Measure],
+    options: Mapping[str, Any],
+    *,
+    tasks: Sequence[str] = (),
+    notes: list[str] | None = None,
+    score: Callable[..., Results] = evaluate,
+) -> list[Results]:
+    """Return the scores of runs for each task, or results as they are, by `measures` if any.
 
-    Points of the curves of official tasks are dropped unless they are among `measures`.
+    Points of the curves of official tasks are dropped unless they are among `measures`. Runs are
+    scored for the tasks that they declare; with one task, runs that declare none belong to it, too.
+    Runs and tasks left out are added to `notes`. Results are not scored again.
     """
     asked = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    if runs := list_unscored(given, judgements, options):
-        return without_curves(evaluate(runs, judgements, asked, **options), asked)
-    if not isinstance(given, Results):
-        raise UsageError(f"{given!r} is not a run; expected results, or runs and judgements")
-    check_assessors(given)
-    labels = select_labels(given.measures, asked)
-    return given.only(labels) if labels else without_curves(given)
+    several = isinstance(given, Iterable) and not isinstance(given, (Results, Run, str, Path))
+    listed = list(given) if several else [given]
+    if listed and all(isinstance(item, Results) for item in listed):
+        if judgements is not None or options or tasks:
+            raise UsageError(
+                "results are not scored again; leave out judgements, tasks and options"
+            )
+        known = list(dict.fromkeys(label for part in listed for label in part.measures))
+        wanted, parts = select_labels(known, asked), list[Results]()
+        for part in listed:
+            check_assessors(part)
+            own = [label for label in wanted if label in part.measures]
+            if own or not wanted:
+                parts.append(part.only(own) if own else without_curves(part))
+        return parts
+    for item in listed or [None]:
+        if not isinstance(item, (Run, str, Path)):
+            raise UsageError(f"{item!r} is not a run; expected results, or runs and judgements")
+    if judgements is None:
+        raise UsageError("runs need judgements; saved results are read by read_results")
+    check_assessors(options)
+    if not tasks:
+        return [without_curves(score(listed, judgements, asked, **options), asked)]
+    presets = {preset.name: preset for preset in map(find_preset, tasks)}
+    read = [run if isinstance(run, Run) else read_run(run) for run in listed]
+    parts, left_out, remarks = [], read, [] if notes is None else notes
+    for name, preset in presets.items():
+        members = [
+            run for run in read if (preset.is_for(run.task) if run.task else len(presets) == 1)
+        ]
+        left_out = [run for run in left_out if run not in members]
+        if members:
+            results = score(members, judgements, asked, task=name, **options)
+            parts.append(without_curves(results, asked))
+        else:
+            remarks.append(f"{name}: no run declares this task")
+    if not parts:
+        raise UsageError(f"no run declares a task of --task; expected {' or '.join(presets)}")
+    if left_out:
+        named = some([run.name for run in left_out])
+        remarks.append(f"runs left out that declare no task of --task, {len(left_out)}: {named}")
+    return parts
 
 
 def without_curves(results: Results, measures: Sequence[str | Measure] = ()) -> Results:
@@ -74,42 +91,6 @@ def without_curves(results: Results, measures: Sequence[str | Measure] = ()) -> 
         (curves if is_curve else single).update(measure.label for measure in parse_measures(text))
     kept = [label for label in results.measures if label not in curves - single]
     return results.only(kept or results.measures)
-
-
-def score_by_task(
-    runs: Sequence[RunLike],
-    judgements: Any,
-    measures: Sequence[str | Measure],
-    tasks: Sequence[str],
-    score: Callable[..., Results],
-    notes: list[str],
-) -> list[Results]:
-    """Score runs for each of the official tasks that they declare, or all runs without a task.
-
-    With one task, runs that declare none belong to it, too. Runs and tasks left out are added to
-    `notes`.
-    """
-    if not tasks:
-        return [without_curves(score(runs, judgements, list(measures), task=None), measures)]
-    presets = {preset.name: preset for preset in map(find_preset, tasks)}
-    read = [run if isinstance(run, Run) else read_run(run) for run in runs]
-    parts, left_out = list[Results](), read
-    for name, preset in presets.items():
-        members = [
-            run for run in read if (preset.is_for(run.task) if run.task else len(presets) == 1)
-        ]
-        left_out = [run for run in left_out if run not in members]
-        if members:
-            results = score(members, judgements, list(measures), task=name)
-            parts.append(without_curves(results, measures))
-        else:
-            notes.append(f"{name}: no run declares this task")
-    if not parts:
-        raise UsageError(f"no run declares a task of --task; expected {' or '.join(presets)}")
-    if left_out:
-        named = some([run.name for run in left_out])
-        notes.append(f"runs left out that declare no task of --task, {len(left_out)}: {named}")
-    return parts
 
 
 def group_by_task(parts: Sequence[Results], notes: list[str]) -> dict[str, Results]:

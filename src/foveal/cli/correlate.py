@@ -31,7 +31,7 @@ from foveal.cli.shared import (
 )
 from foveal.model.tables import TABLE_FORMATS
 
-_COEFFICIENTS = ("tau_b", "tau_a", "tau_ap", "spearman", "pearson", "rbo")
+_COEFFICIENTS = ("tau_b", "tau_a", "tau_ap", "spearman")
 
 
 @click.command(
@@ -95,7 +95,7 @@ def command(
     paths = list_files(runs)
     if judgements:
         opened, truth = open_inputs(paths, judgements)
-        score = partial(score_runs, **given_options(options))
+        score = partial(score_runs, **{"task": None} | given_options(options))
         found = correlate(opened, truth, measures, task=tasks, score=score, **settings)
     else:
         groups = options.pop("groups")
