@@ -104,7 +104,7 @@ def test_runs_are_grouped_by_the_task_they_declare(
     # Without -t all declared tasks count; the one with a single run is said.
     outcome = correlate(capsys, "runs", "-j", "qrels", "-m", "AP", "-m", "AiP")
     assert rows(outcome)[0]["count"] == "2"
-    assert "BestInContext: only the run best, nothing to rank" in outcome.err
+    assert "BestInContext: nothing to rank, a single run: best" in outcome.err
 
 
 def test_quantisations_of_2005(tmp_path: Path, monkeypatch, capsys) -> None:
@@ -234,7 +234,7 @@ def test_heat_maps_for_print(
         ((*MEASURES, "--seed", "9"), "--seed is for --by topics, which is not asked for"),
         (
             (*MEASURES, "--by", "topics", "--only-topics", "1"),
-            "not used, fewer than 2 topics that all runs share: AP, AiP, gP@2",
+            "not used, no values on two topics that all runs share: AP, AiP, gP@2",
         ),
     ],
 )
