@@ -92,7 +92,7 @@ x 0.3883 b
 y 0.3417 b
 z 0.6133 a
 Runs that share a letter do not differ significantly:
-test t, two-sided, correction holm, alpha 0.05.
+t test, two-sided, correction: holm, alpha 0.05.
 Ranks of the runs
 measure run mean low high rank best
 AP z 0.6133 0.4567 0.7783 1 1.00

@@ -173,7 +173,7 @@ def test_ranks_are_in_every_form_and_depend_on_the_seed_alone() -> None:
         ({"x": X, "y": Y}, {"margin": 0.2}, ["they are equivalent within 0.2, p < 0.001."]),
         ({"x": X, "y": Y}, {"margin": 0.05}, ["the difference may be chance, p = 0.083"]),
         ({"x": X, "y": Y}, {"alpha": 0.1, "margin": 0.2}, ["is significant, p = 0.083."]),
-        ({"x": X, "y": X}, {}, ["x and y are equal by AP on 6 topics."]),
+        ({"x": X, "y": X}, {}, ["x and y have the same mean AP over 6 topics."]),
         ({"x": X, "y": Y, "z": Z}, {}, ["z leads x by 0.23 AP", "significant, p < 0.001."]),
         ({"x": X, "y": Y, "z": Z}, {"baseline": "y"}, ["z leads y by 0.27 AP"]),
         ({"x": X, "y": Y, "z": Z}, {"baseline": "z"}, ["z leads x by 0.23 AP"]),

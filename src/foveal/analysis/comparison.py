@@ -131,7 +131,7 @@ class Comparison(Result):
         row, lead = pairs.table.row(k, named=True), f"{names[best]} leads {names[other]} by"
         lost = abs(row["difference"])
         if row["better"] is None:
-            return f"{names[best]} and {names[other]} are equal by {measure} on {topics}."
+            return f"{names[best]} and {names[other]} have the same mean {measure} over {topics}."
         p, verdict = row["p_corrected"], "the difference may be chance"
         if row["significant"]:
             verdict = "the difference is significant"
@@ -174,7 +174,7 @@ class Comparison(Result):
         topics = sorted({len(pairs.scores.topics) for pairs in self.measures})
         over = " to ".join(map(str, topics[:1] + topics[1:][-1:]))
         tails = "two-sided" if settings.tails == 2 else "the better mean against the worse"
-        test = f"test {settings.tests[0]}, {tails}, correction {settings.correction}"
+        test = f"{settings.tests[0]} test, {tails}, correction: {settings.correction}"
         means = [[f"{mean:.4f}" for mean in pairs.scores.means] for pairs in self.measures]
         return Table(
             ("run", *(pairs.measure for pairs in self.measures)),

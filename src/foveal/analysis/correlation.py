@@ -257,7 +257,7 @@ class Correlations(Result):
         return [self._tabulate(name) for name in self.coefficients]
 
     def _tabulate(self, name: str) -> Table:
-        """Return the means of each row and column, or by topics of each measure."""
+        """Return the mean correlations, by topics a row per measure."""
         means = self.means.filter(pl.col("coefficient") == name)
         marks, notes, rows = dict[Place, str](), list[str](), list[tuple[str, ...]]()
         reference = ""
@@ -271,14 +271,14 @@ class Correlations(Result):
             drawn = f"{halves} (seed {{seed}}); ".format(**self.meta["options"])
             notes.append(f"{drawn}95 % of the correlations lie between low and high.")
         else:
-            values = self.values(name)
-            header = (self.by, *self.labels)
-            for i, label in enumerate(self.labels):
-                cells = [*map(_format_value, values[i])]
-                cells[i] = ""
-                marks |= {
-                    (i, j + 1): _mark(values[i, j], name) for j in range(len(cells)) if j != i
-                }
+            values, n = self.values(name), len(self.labels)
+            above = 0 if name == _DIRECTED else 1  # a square, or the triangle below the diagonal
+            header = (self.by, *self.labels[: n - above])
+            for i, label in enumerate(self.labels[above:]):
+                cells = [""] * (n - above)
+                for j in range(i + 1) if above else {*range(n)} - {i}:
+                    cells[j] = _format_value(values[i + above, j])
+                    marks[i, j + 1] = _mark(values[i + above, j], name)
                 rows.append((label, *cells))
             reference = "; the row is the reference" if name == _DIRECTED else ""
             counts = sorted(set(means["count"]))
