@@ -128,14 +128,13 @@ class Pairs:
         tests = self.settings.tests
         return {test: self.settings.p_values(test, self.differences) for test in tests}
 
-    def _correct(self, p: Floats) -> Floats:
-        return significance.correct(p, self.settings.correction, self.groups)
-
     @cached_property
     def adjusted(self) -> Mapping[str, Floats]:
         """The corrected p values of each test; 1 where topics are too few."""
-        correct = np.ones_like if self.is_too_small else self._correct
-        return {test: correct(p) for test, p in self.p.items()}
+        if self.is_too_small:
+            return {test: np.ones_like(p) for test, p in self.p.items()}
+        method = self.settings.correction
+        return {test: significance.correct(p, method, self.groups) for test, p in self.p.items()}
 
     @cached_property
     def significant(self) -> Bools:
@@ -153,7 +152,7 @@ class Pairs:
         if self.settings.margin is None:
             return None
         p = significance.equivalence_test(self.differences, self.settings.margin)
-        return p, self._correct(p)
+        return p, significance.correct(p, self.settings.correction, self.groups)
 
     @cached_property
     def verdicts(self) -> tuple[str, ...]:

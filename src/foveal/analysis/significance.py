@@ -124,8 +124,10 @@ def randomisation_test(
     oriented = _oriented(differences)
     least = oriented.sum(axis=1) - np.abs(oriented).sum(axis=1) * _NOISE
     extreme = np.zeros(pairs, dtype=np.int64)
-    random = _generator(seed, "randomisation")
-    for size in _block_sizes(resamples, 2 * topics + 2 * pairs):
+    random = np.random.Generator(np.random.PCG64([seed, _STREAMS["randomisation"]]))
+    most = max(1, _ROOM // (2 * topics + 2 * pairs))
+    for start in range(0, resamples, most):
+        size = min(most, resamples - start)
         sums = np.where(random.random((size, topics)) < 0.5, -1.0, 1.0) @ oriented.T
         extreme += np.count_nonzero((np.abs(sums) if tails == 2 else sums) >= least, axis=0)
     return _without_equal_means((extreme + 1) / (resamples + 1), differences, tails)
@@ -205,21 +207,12 @@ def _oriented(differences: Floats) -> Floats:
 # -- resamples -----------------------------------------------------------------------------------
 
 
-def _generator(seed: int, purpose: str) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64([seed, _STREAMS[purpose]]))
-
-
-def _block_sizes(resamples: int, row: int) -> Iterator[int]:
-    """Yield the sizes of blocks of resamples; a block has room for `row` numbers of each."""
-    most = max(1, _ROOM // row)
-    for start in range(0, resamples, most):
-        yield min(most, resamples - start)
-
-
 def _draws(topics: int, resamples: int, seed: int, purpose: str, others: int) -> Iterator[Floats]:
     """Yield how often each topic is in a resample (resample, topic), drawn as by scipy."""
-    random = _generator(seed, purpose)
-    for size in _block_sizes(resamples, 3 * topics + others):
+    random = np.random.Generator(np.random.PCG64([seed, _STREAMS[purpose]]))
+    most = max(1, _ROOM // (3 * topics + others))
+    for start in range(0, resamples, most):
+        size = min(most, resamples - start)
         drawn = random.integers(0, topics, (size, topics)) + topics * np.arange(size)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=size * topics)
         yield counts.reshape(size, topics).astype(np.float64)
