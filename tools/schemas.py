@@ -34,8 +34,8 @@ comparison: Means of runs and significance tests of their differences, printed b
   compare {RUNS} runs/articles.jsonl {SCORED} -f json
   compare {RUNS} {SCORED} --baseline noisy -f json
   compare {RUNS} {JUDGED} --overlap drop --only-topics 1,2 -m P@1 -f json
-correlations: Correlations of rankings, swap rates and power of measures, printed by correlate.
-  correlate {RUNS} {SCORED} --stability --discriminative-power --samples 9 -f json
+correlations: Correlations of the rankings of runs, printed by correlate.
+  correlate {RUNS} {SCORED} -f json
   correlate {RUNS} {SCORED} --by topics --samples 9 -f json
 fidelity: Scores, orderings and verdicts of measures on simulated runs, printed by fidelity.
   fidelity {JUDGED} -m AgP -m AP -f json

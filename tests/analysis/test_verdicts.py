@@ -25,6 +25,7 @@ from foveal.model import Results
 
 X = (0.42, 0.10, 0.55, 0.31, 0.70, 0.25)
 Y = (0.40, 0.12, 0.45, 0.22, 0.61, 0.25)
+Z = tuple(v + 0.2 + t / 100 for t, v in enumerate(X))
 
 
 def results(scores: dict[str, tuple[float, ...]], measure: str = "AP") -> Results:
@@ -64,9 +65,8 @@ def test_equivalence_without_variance() -> None:
 
 
 def test_each_pair_has_one_of_four_verdicts() -> None:
-    z = tuple(v + 0.2 + t / 100 for t, v in enumerate(X))
     near = tuple(v + (-1) ** t / 1000 for t, v in enumerate(X))
-    scored = results({"x": X, "y": Y, "z": z, "near": near})
+    scored = results({"x": X, "y": Y, "z": Z, "near": near})
 
     def verdicts(**options) -> dict[tuple[str, str], str]:
         return {(r["run"], r["other"]): r["verdict"] for r in compare(scored, **options).rows()}
@@ -101,14 +101,13 @@ def test_equivalence_is_corrected_over_the_same_pairs() -> None:
 
 
 def test_lower_may_be_better() -> None:
-    z = tuple(v + 0.2 + t / 100 for t, v in enumerate(X))
-    found = compare(results({"x": X, "z": z}, "T2Ieffort@3"))
+    found = compare(results({"x": X, "z": Z}, "T2Ieffort@3"))
     (row,) = found.rows()
     assert (row["verdict"], row["probability_best"], row["rank_high"]) == ("better", 1.0, 1)
     assert found.summary().startswith("x leads z by 0.23 T2Ieffort@3; with 6 topics")
 
 
-@pytest.mark.parametrize("margin", [0, -0.1, float("inf"), float("nan"), "wide"])
+@pytest.mark.parametrize("margin", [0, -0.1, float("inf"), float("nan")])
 def test_a_margin_is_a_number_above_0(margin) -> None:
     with pytest.raises(UsageError, match="expected a number above 0"):
         compare(results({"x": X, "y": Y}), margin=margin)
@@ -172,21 +171,15 @@ def test_ranks_are_in_every_form_and_depend_on_the_seed_alone() -> None:
     [
         ({"x": X, "y": Y}, {}, ["x leads y by 0.047 AP", "chance, p = 0.083; about 13 topics"]),
         ({"x": X, "y": Y}, {"margin": 0.2}, ["they are equivalent within 0.2, p < 0.001."]),
-        ({"x": X, "y": Y}, {"margin": 0.05}, ["chance", "not shown to be equivalent within 0.05"]),
-        (
-            {"x": X, "y": Y},
-            {"alpha": 0.1, "margin": 0.2},
-            ["is significant, p = 0.083, but within"],
-        ),
-        ({"x": X, "y": X}, {}, ["All runs are equal by AP on 6 topics."]),
-        ({"x": X, "y": X, "z": Y}, {}, ["x, y lead z by 0.047 AP; with 6 topics"]),
-        ({"x": X, "y": X, "z": Y}, {"baseline": "y"}, ["x, y lead by AP on 6 topics; y is the"]),
-        ({"x": X, "y": X, "z": Y}, {"baseline": "x"}, ["x, y lead z by 0.047 AP; with 6 topics"]),
-        ({"x": X, "y": Y, "z": Y}, {}, ["Its lead over z may be chance."]),
-        ({"x": X, "y": Y, "z": Y}, {"margin": 0.3}, ["It is equivalent to z within 0.3."]),
+        ({"x": X, "y": Y}, {"margin": 0.05}, ["the difference may be chance, p = 0.083"]),
+        ({"x": X, "y": Y}, {"alpha": 0.1, "margin": 0.2}, ["is significant, p = 0.083."]),
+        ({"x": X, "y": X}, {}, ["x and y have the same mean AP over 6 topics."]),
+        ({"x": X, "y": Y, "z": Z}, {}, ["z leads x by 0.23 AP", "significant, p < 0.001."]),
+        ({"x": X, "y": Y, "z": Z}, {"baseline": "y"}, ["z leads y by 0.27 AP"]),
+        ({"x": X, "y": Y, "z": Z}, {"baseline": "z"}, ["z leads x by 0.23 AP"]),
     ],
 )
-def test_the_answer_in_one_or_two_sentences(scores, options: dict, words: list[str]) -> None:
+def test_the_answer_in_a_sentence(scores, options: dict, words: list[str]) -> None:
     summary = compare(results(scores), **options).summary()
     assert [part for part in words if part not in summary] == [], summary
 

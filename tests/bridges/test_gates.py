@@ -297,7 +297,7 @@ def test_fail_if_worse_than_saved_results(folder: Path, capsys: pytest.CaptureFi
         (["--fail-if-worse", "charR"], "foveal: --fail-if-worse compares with a baseline"),
         (
             ["--baseline", "old.run", "--fail-if-worse", "charR=-1"],
-            "foveal: --fail-if-worse charR=-1: a margin is how much worse",
+            "foveal: --fail-if-worse M=X says how much worse a run may be",
         ),
         (["--baseline", "old.run", "--worse", "at-all"], "foveal: --worse is for --fail-if-worse"),
         (["--baseline", "bad.json"], "bad.json"),

@@ -152,7 +152,7 @@ def test_a_run_says_its_task_and_how_many_results_there_are() -> None:
 def test_a_comparison_raises_its_letters_and_says_how_it_tested() -> None:
     page = Page(shown()["comparison"]._repr_html_())
     assert page.rows[:3] == [["run", "AP"], ["x", "0.2333b"], [EVIL, "0.7000a"]]
-    assert "paired t-test, two-sided, Holm's correction" in page.text
+    assert "t test, two-sided, correction: holm" in page.text
     assert f"{EVIL} leads x by" in page.text
     marked = Page(shown()["baseline"]._repr_html_())
     assert marked.rows[1:3] == [["x", "0.2333-*"], [EVIL, "0.7000"]]

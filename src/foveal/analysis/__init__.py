@@ -6,18 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from foveal.analysis.comparison import compare, significant_pairs
+    from foveal.analysis.comparison import compare
     from foveal.analysis.correlation import correlate
     from foveal.analysis.pooling import pool
     from foveal.analysis.simulation import simulate
 
-__all__ = ["compare", "correlate", "pool", "significant_pairs", "simulate"]
+__all__ = ["compare", "correlate", "pool", "simulate"]
 
 _HOME = {
     "compare": "comparison",
     "correlate": "correlation",
     "pool": "pooling",
-    "significant_pairs": "comparison",
     "simulate": "simulation",
 }
 

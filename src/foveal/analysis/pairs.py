@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,18 +13,12 @@ import polars as pl
 
 from foveal.analysis import significance
 from foveal.analysis.score_matrix import ScoreMatrix, round_noise
-from foveal.analysis.significance import CORRECTIONS, INTERVALS
 from foveal.errors import UsageError
 from foveal.evaluation.topic_groups import FEWEST_TOPICS
 
-__all__ = ["VERDICTS", "Pairs", "TestSettings"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-VERDICTS = ("better", "worse", "equivalent", "inconclusive")
-TOO_FEW = "too few topics"
-"""The verdict on pairs of a group of fewer topics than `FEWEST_TOPICS`."""
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,23 +28,16 @@ class TestSettings:
     Parameters
     ----------
     tests : tuple of str
-        Names in `TESTS`; letters, marks and the matrix use the first.
+        Names in `TESTS`; verdicts, letters and marks use the first.
     correction : str
         Name in `CORRECTIONS`, applied over all pairs of one measure.
     tails : int
         2, or 1 to test the better mean against the worse.
-    alpha : float
-        A pair differs significantly if its corrected p is below this.
-    confidence : float
-        Confidence level of the intervals.
-    interval : str
-        ``bootstrap`` (percentiles) or ``t``.
+    alpha, confidence, power : float
+        Significance level of the corrected p values, confidence level of the intervals, and the
+        power assumed when estimating the number of topics needed.
+    interval : {"bootstrap", "t"}
     resamples, seed : int
-        Used by the randomisation and bootstrap tests and the bootstrap intervals.
-    exact : bool
-        Let the randomisation test enumerate all flips instead of drawing random ones.
-    power : float
-        Statistical power assumed when estimating the number of topics needed.
     margin : float, optional
         Greatest difference that does not matter: runs are tested for equivalence within it.
     """
@@ -65,47 +52,32 @@ class TestSettings:
     interval: str = "bootstrap"
     resamples: int = 10_000
     seed: int = 0
-    exact: bool = False
     power: float = 0.8
     margin: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.tests:
-            raise UsageError(f"no test given; expected some of {', '.join(significance.TESTS)}")
-        choices: list[tuple[str, str, Iterable[str]]] = [
-            ("test", test, significance.TESTS) for test in self.tests
-        ]
-        choices += [("correction", self.correction, CORRECTIONS)]
-        choices += [("interval", self.interval, INTERVALS)]
-        for what, choice, known in choices:
-            if not isinstance(choice, str) or choice not in known:
-                raise UsageError(f"unknown {what} {choice!r}; expected {' or '.join(known)}")
-        for name in ("tails", "resamples", "seed"):
-            if not isinstance(number := getattr(self, name), (int, np.integer)):
-                raise UsageError(f"{name} {number!r} is not possible; expected a whole number")
-        for name in ("alpha", "confidence", "power"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not 0 < value < 1:
-                raise UsageError(f"{name} {value} is not possible; expected between 0 and 1")
-        margin = 1.0 if self.margin is None else self.margin
-        is_number = isinstance(margin, (int, float)) and 0 < margin < float("inf")
-        for is_possible, what, expected in (
-            (self.tails in (1, 2), f"{self.tails} tails are", "1 or 2"),
-            (self.power > self.alpha, f"power {self.power} is", "more than alpha"),
-            (is_number, f"margin {self.margin} is", "a number above 0"),
-            (self.resamples >= 1, f"{self.resamples} resamples are", "at least 1"),
-            (self.seed >= 0, f"seed {self.seed} is", "a number from 0"),
+        tests, corrections = significance.TESTS, significance.CORRECTIONS
+        for name, is_possible, expected in (
+            ("tests", self.tests and set(self.tests) <= set(tests), " or ".join(tests)),
+            ("correction", self.correction in corrections, " or ".join(corrections)),
+            ("interval", self.interval in significance.INTERVALS, "bootstrap or t"),
+            ("tails", self.tails in (1, 2), "1 or 2"),
+            ("alpha", 0 < self.alpha < 1, "a number between 0 and 1"),
+            ("confidence", 0 < self.confidence < 1, "a number between 0 and 1"),
+            ("power", self.alpha < self.power < 1, "a number between alpha and 1"),
+            ("resamples", self.resamples >= 1, "at least 1"),
+            ("seed", self.seed >= 0, "a number from 0"),
+            ("margin", self.margin is None or 0 < self.margin < np.inf, "a number above 0"),
         ):
             if not is_possible:
-                raise UsageError(f"{what} not possible; expected {expected}")
+                value = getattr(self, name)
+                raise UsageError(f"{name} {value!r} is not possible; expected {expected}")
 
     def p_values(self, test: str, differences: Floats) -> Floats:
         """Return the p values of one test, without correction."""
         options: dict[str, Any] = {"tails": self.tails}
         if test in ("randomisation", "bootstrap"):
             options |= {"resamples": self.resamples, "seed": self.seed}
-        if test == "randomisation":
-            options["exact"] = self.exact
         return significance.TESTS[test](differences, **options)
 
     def limits(self, values: Floats) -> tuple[Floats, Floats]:
@@ -121,14 +93,8 @@ class TestSettings:
 class Pairs:
     """Pairs of runs, tested by one measure.
 
-    Parameters
-    ----------
-    scores : ScoreMatrix
-    first, second : int arrays
-        Positions of the runs of each pair; every difference is first minus second.
-    settings : TestSettings
-    groups : int
-        Number of groups of topics that are tested beside each other; p values are multiplied by it.
+    `first` and `second` are the positions of the runs of each pair; every difference is first minus
+    second. `groups` is the number of groups of topics that are tested beside each other.
     """
 
     scores: ScoreMatrix
@@ -153,10 +119,7 @@ class Pairs:
 
     @cached_property
     def better(self) -> Ints:
-        """1 where the first run has the better mean, -1 where the second has, else 0.
-
-        It also indexes a sequence of three: equal, first, second.
-        """
+        """1 where the first run has the better mean, -1 where the second has, else 0."""
         return np.sign(self.scores.sign * self.effect).astype(np.int64)
 
     @cached_property
@@ -167,11 +130,16 @@ class Pairs:
 
     @cached_property
     def adjusted(self) -> Mapping[str, Floats]:
-        """The p values of each test, corrected over all pairs; 1 where topics are too few."""
+        """The corrected p values of each test; 1 where topics are too few."""
         if self.is_too_small:
             return {test: np.ones_like(p) for test, p in self.p.items()}
         method = self.settings.correction
         return {test: significance.correct(p, method, self.groups) for test, p in self.p.items()}
+
+    @cached_property
+    def significant(self) -> Bools:
+        """True for pairs that differ significantly by the first test."""
+        return self.adjusted[self.settings.tests[0]] < self.settings.alpha
 
     @cached_property
     def is_too_small(self) -> bool:
@@ -188,20 +156,14 @@ class Pairs:
 
     @cached_property
     def verdicts(self) -> tuple[str, ...]:
-        """The verdict on the first run of each pair.
-
-        It is ``better`` or ``worse`` where the first test finds a significant difference; else
-        ``equivalent`` where the test of equivalence is significant; else ``inconclusive``. In a
-        group of fewer than `FEWEST_TOPICS` topics it is ``too few topics``.
-        """
+        """The verdict on the first run of each pair; a significant difference comes first."""
         if self.is_too_small:
-            return (TOO_FEW,) * len(self.first)
-        differs = self.adjusted[self.settings.tests[0]] < self.settings.alpha
-        alike = np.zeros_like(differs)
-        if self.equivalence is not None:
-            alike = self.equivalence[1] < self.settings.alpha
-        cases = [differs & (self.better > 0), differs & (self.better < 0), alike]
-        return tuple(np.select(cases, VERDICTS[:3], VERDICTS[3]).tolist())
+            return ("too few topics",) * len(self.first)
+        alike = np.ones(len(self.first)) if self.equivalence is None else self.equivalence[1]
+        differs, is_equivalent = self.significant, alike < self.settings.alpha
+        cases = [differs & (self.better > 0), differs & (self.better < 0), is_equivalent]
+        verdicts = np.select(cases, ("better", "worse", "equivalent"), "inconclusive")
+        return tuple(verdicts.tolist())
 
     @cached_property
     def ranked(self) -> Floats:
@@ -243,57 +205,49 @@ class Pairs:
     @cached_property
     def table(self) -> pl.DataFrame:
         """A row for each test and pair; the pairs of the first test come first."""
-        settings, values = self.settings, self.scores.values
+        settings, scores = self.settings, self.scores
+        one, two = self.runs[self.first], self.runs[self.second]
+        names = zip(one["run"], two["run"], self.better.tolist(), strict=True)
         # Rounding decides ties and makes sums exact; the reported difference is not rounded.
-        exact = (values[self.first] - values[self.second]).mean(axis=1)
+        exact = (scores.values[self.first] - scores.values[self.second]).mean(axis=1)
         difference = np.where(self.effect == 0, 0.0, exact)
         constant = np.ptp(self.differences, axis=1) == 0
-        limits = settings.limits(self.differences)
-        low, high = (np.where(constant, difference, end) for end in limits)
-        oriented = self.scores.sign * self.differences
+        low, high = settings.limits(self.differences)
+        oriented = scores.sign * self.differences
         needed = significance.topics_needed(
             self.effect, power=settings.power, alpha=settings.alpha, tails=settings.tails
         )
-        one, two = self.runs[self.first], self.runs[self.second]
-        pairs = pl.DataFrame(
-            {
-                "measure": one["measure"],
-                "run": one["run"],
-                "other": two["run"],
-                "topics": one["topics"].cast(pl.Int64),
-                "mean": one["mean"],
-                "other_mean": two["mean"],
-                "difference": difference,
-                "low": low,
-                "high": high,
-                "effect": self.effect,
-                "better": [
-                    (None, run, other)[better]
-                    for run, other, better in zip(one["run"], two["run"], self.better, strict=True)
-                ],
-                "wins": (oriented > 0).sum(axis=1),
-                "ties": (oriented == 0).sum(axis=1),
-                "losses": (oriented < 0).sum(axis=1),
-                "topics_needed": [int(n) if np.isfinite(n) else None for n in needed],
-            },
-            schema_overrides={"better": pl.String, "topics_needed": pl.Int64},
-        )
+        pairs = {
+            "measure": one["measure"],
+            "run": one["run"],
+            "other": two["run"],
+            "topics": one["topics"].cast(pl.Int64),
+            "mean": one["mean"],
+            "other_mean": two["mean"],
+            "difference": difference,
+            "low": np.where(constant, difference, low),
+            "high": np.where(constant, difference, high),
+            "effect": self.effect,
+            "better": [(None, run, other)[sign] for run, other, sign in names],
+            "wins": (oriented > 0).sum(axis=1),
+            "ties": (oriented == 0).sum(axis=1),
+            "losses": (oriented < 0).sum(axis=1),
+            "topics_needed": [int(n) if np.isfinite(n) else None for n in needed],
+        }
         verdicts: dict[str, Any] = {"verdict": self.verdicts}
         if self.equivalence is not None:
-            p, corrected = self.equivalence
-            verdicts |= {"p_equivalence": p, "p_equivalence_corrected": corrected}
+            verdicts["p_equivalence"], verdicts["p_equivalence_corrected"] = self.equivalence
         for part, prefix in ((one, ""), (two, "other_")):
-            names = ("probability_best", "rank_low", "rank_high")
-            verdicts |= {f"{prefix}{name}": part[name] for name in names}
-        return pl.concat(
-            pairs.with_columns(
-                test=pl.lit(test),
-                p=self.p[test],
-                p_corrected=self.adjusted[test],
-                significant=self.adjusted[test] < settings.alpha,
-            ).hstack(pl.DataFrame(verdicts))
-            for test in settings.tests
-        )
+            ranks = part.select("probability_best", "rank_low", "rank_high")
+            verdicts |= {f"{prefix}{column.name}": column for column in ranks}
+        frames = []
+        for test in settings.tests:
+            adjusted = self.adjusted[test]
+            tested = {"test": test, "p": self.p[test], "p_corrected": adjusted}
+            columns = {**pairs, **tested, "significant": adjusted < settings.alpha, **verdicts}
+            types = {"better": pl.String, "topics_needed": pl.Int64}
+            frames.append(pl.DataFrame(columns, schema_overrides=types))
+        return pl.concat(frames)
 
     def square(self, of_pairs: npt.NDArray[Any], fill: Any) -> npt.NDArray[Any]:
         """Return values of pairs as a symmetric matrix (run, run)."""

@@ -12,16 +12,6 @@ from foveal.errors import UsageError, some
 from foveal.measures import Measure, parse_measure, parse_measures
 from foveal.model import Results
 
-__all__ = [
-    "ScoreMatrix",
-    "check_assessors",
-    "compute_ranking_scores",
-    "free_name",
-    "parse_label",
-    "round_noise",
-    "select_labels",
-]
-
 Floats = npt.NDArray[np.float64]
 
 _BITS = 40
@@ -31,20 +21,10 @@ _BITS = 40
 class ScoreMatrix:
     """Scores of runs by one measure, on the topics that count for all of them.
 
-    Parameters
-    ----------
-    measure : str
-    runs, topics : tuple of str
-        The axes of `values`.
-    values : float64 array (run, topic)
-        Never ``nan`` and never infinite.
-    left_out : tuple of str
-        Topics that some run is not counted on, or has no defined score on.
-    group : str, optional
-        The group of topics that the measure is restricted to.
-    higher_is_better : bool
-    averages_others : bool
-        True for a mean of other measures' means, which is not a mean of values by topic.
+    The values (run, topic) are never ``nan`` and never infinite. `left_out` names the topics that
+    some run is not counted on, or has no defined score on; `group` the group of topics that the
+    measure is restricted to. A measure that averages the means of others is not a mean of values by
+    topic.
     """
 
     measure: str
@@ -62,8 +42,6 @@ class ScoreMatrix:
     ) -> ScoreMatrix:
         """Match the topics of runs by their ids.
 
-        Examples
-        --------
         >>> saved = Results.from_tidy(
         ...     [("a", "1", "AP", 0.5), ("a", "2", "AP", 0.25), ("b", "2", "AP", 1.0)], {}
         ... )
@@ -73,30 +51,25 @@ class ScoreMatrix:
         """
         part = results.only([measure])
         part = part if runs is None else part.of_runs(runs)
-        values = part.values[:, :, 0]
-        if np.isinf(values).any():
-            i, j = np.argwhere(np.isinf(values))[0].tolist()
+        values, topics = part.values[:, :, 0], np.array(part.topics, dtype=object)
+        for i, j in np.argwhere(np.isinf(values))[:1].tolist():
             raise UsageError(
-                f"{measure}: the score of run {part.runs[i]!r} on topic {part.topics[j]} is "
+                f"{measure}: the score of run {part.runs[i]!r} on topic {topics[j]} is "
                 f"{values[i, j]}; expected a finite number"
             )
         shared = np.logical_and.reduce(~np.isnan(values) & part.counted)
         (label,) = part.measures
         groups = part.meta.get("groups", {})
         group = next((name for name in groups if label.endswith(f"[{name}]")), None)
-        asked = part.topics if group is None else groups[group]
+        asked = topics if group is None else groups[group]
         parsed = parse_label(label)
         lower = label in part.lower_is_better or (parsed and parsed.higher_is_better is False)
         return cls(
             measure=label,
             runs=part.runs,
-            topics=tuple(t for t, kept in zip(part.topics, shared, strict=True) if kept),
+            topics=tuple(topics[shared]),
             values=np.ascontiguousarray(values[:, shared]),
-            left_out=tuple(
-                topic
-                for topic, kept in zip(part.topics, shared, strict=True)
-                if not kept and topic in asked
-            ),
+            left_out=tuple(topic for topic in topics[~shared] if topic in asked),
             group=group,
             higher_is_better=not lower,
             averages_others=parsed is not None and bool(parsed.averages),
@@ -155,9 +128,8 @@ def compute_ranking_scores(results: Results, label: str) -> Floats:
     scores = ScoreMatrix.from_results(results, label)
     if scores.averages_others:
         part = results.only([label])
-        return round_noise(
-            part.overall[:, 0], float(np.nanmax(np.abs(part.values[:, :, 0]), initial=0.0))
-        )
+        greatest = float(np.nanmax(np.abs(part.values), initial=0.0))
+        return round_noise(part.overall[:, 0], greatest)
     return scores.orient(scores.means) if scores.topics else np.full(len(results.runs), np.nan)
 
 
@@ -168,17 +140,14 @@ def select_labels(known: Sequence[str], measures: Iterable[str | Measure]) -> li
     ['AP', 'my own', 'iP@0.01']
     """
     found: list[str] = []
-    for given in measures:
+    for text in map(str, measures):
         try:
-            labels = [m.label for m in parse_measures(str(given))]
+            labels = [measure.label for measure in parse_measures(text)]
         except UsageError:
-            labels = [str(given)]
-        if not set(labels) <= set(known) and str(given) in known:
-            labels = [str(given)]
-        for label in labels:
-            if label not in known:
-                raise UsageError(f"no measure {label!r} in the results; they hold {some(known)}")
-        found += labels
+            labels = [text]
+        found += [text] if text in known and not set(labels) <= set(known) else labels
+    if unknown := [label for label in found if label not in known]:
+        raise UsageError(f"no measure {unknown[0]!r} in the results; they hold {some(known)}")
     return list(dict.fromkeys(found))
 
 
@@ -196,15 +165,3 @@ def check_assessors(given: Mapping[str, object] | Results) -> None:
             "with assessors 'each' every run is several, one for each assessor, and these cannot "
             "be compared; choose union, majority, intersection or the name of one"
         )
-
-
-def free_name(name: str, taken: Iterable[str]) -> str:
-    """Append underscores to a name until it is not taken.
-
-    >>> free_name("run", ["a", "run", "run_"])
-    'run__'
-    """
-    used = set(taken)
-    while name in used:
-        name += "_"
-    return name

@@ -24,15 +24,8 @@ def tabulate_scores(
 ) -> Table:
     """Return a table with a row per run (and topic) and a column per measure.
 
-    Parameters
-    ----------
-    results : Results
-    per_topic : bool
-        A row for each topic before the means.
-    titled : bool
-        Give the table a title with the numbers of runs and topics.
-    labels : mapping of str to str, optional
-        Names to show instead of those of the measures.
+    With `per_topic` a row for each topic comes before the means. A `titled` table gives the numbers
+    of runs and topics. `labels` are names to show instead of those of the measures.
     """
     measures = [parse_label(label) for label in results.measures]
     sums = [measure is not None and measure.summed for measure in measures]
@@ -60,13 +53,13 @@ def tabulate_scores(
             best |= {(means[i], k + len(names)) for i in np.flatnonzero(numbers == top).tolist()}
     title = ""
     if titled:
-        several = len(results.runs) > 1
-        title = f"Scores of {len(results.runs)} runs" if several else "Scores of one run"
+        runs = len(results.runs)
+        title = "Scores of one run" if runs == 1 else f"Scores of {runs} runs"
         topics = results.averaged[:, [not is_sum for is_sum in sums]]
         if topics.size and topics.max():
             fewest, most = int(topics.min()), int(topics.max())
             title += f", means over {'' if fewest == most else f'{fewest} to '}"
             title += counted(most, "topic")
-        title += ", best in bold" if several else ""
+        title += ", best in bold" if runs > 1 else ""
     header = (*names, *((labels or {}).get(label, label) for label in results.measures))
     return Table(header, tuple(rows), frozenset(best), len(names), title, name="scores")

@@ -11,31 +11,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from foveal.analysis.score_matrix import round_noise
-from foveal.errors import UsageError
-
-__all__ = [
-    "CORRECTIONS",
-    "INTERVALS",
-    "TESTS",
-    "bootstrap_interval",
-    "bootstrap_test",
-    "correct",
-    "detectable_effect",
-    "effect_sizes",
-    "equivalence_test",
-    "letters",
-    "paired_differences",
-    "power_of",
-    "randomisation_test",
-    "rank_intervals",
-    "sign_test",
-    "t_interval",
-    "t_test",
-    "topics_needed",
-    "wilcoxon_test",
-]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -45,12 +23,8 @@ _STREAMS = {"randomisation": 1, "bootstrap": 2, "interval": 3}
 """Each use of random numbers has its own stream for a seed, the same on every machine."""
 _ROOM = 4_000_000
 """Numbers in memory at a time while resampling, 32 MB."""
-_ENUMERATED = 20
-"""Largest number of topics whose flips of signs are enumerated."""
 _EXACT, _EXACT_TIED = 50, 13
-"""Largest numbers of topics for an exact Wilcoxon test, without and with ties, as in scipy."""
-_LARGE = 1e6
-"""Number of topics from which the t distribution is practically normal."""
+"""Largest numbers of topics for an exact Wilcoxon test, without and with ties."""
 _NOISE = 1e-12
 """Relative error of a sum that is due to rounding and the order of its terms."""
 
@@ -62,8 +36,6 @@ def paired_differences(values: Floats, first: Ints, second: Ints) -> Floats:
     `round_noise` therefore rounds the differences relative to the greatest score of the pair.
 
     >>> noisy = np.array([[0.3, 0.2], [0.2, 0.1]])
-    >>> np.unique(noisy[0] - noisy[1]).size
-    2
     >>> np.unique(paired_differences(noisy, np.array([0]), np.array([1]))).size
     1
     """
@@ -84,12 +56,9 @@ def t_test(differences: Floats, *, tails: int = 2) -> Floats:
     >>> t_test(paired_differences(x, np.array([0]), np.array([1]))).round(4).tolist()
     [0.0826]
     """
-    from scipy.special import stdtr
-
     topics = differences.shape[1]
     statistic = np.abs(effect_sizes(differences) * float(np.sqrt(topics)))
-    p = tails * stdtr(topics - 1, -statistic)
-    p = np.asarray(p, dtype=np.float64)
+    p = tails * scipy.special.stdtr(topics - 1, -statistic)
     return _without_equal_means(p, differences, tails)
 
 
@@ -97,35 +66,25 @@ def wilcoxon_test(differences: Floats, *, tails: int = 2) -> Floats:
     """Wilcoxon's signed-rank test, topics without a difference dropped.
 
     Exact for at most 50 topics, or 13 if some differences are 0 or of equal size; else by the
-    normal distribution with the variance corrected for ties. `scipy.stats.wilcoxon` chooses the
-    same way; it does so for all rows together, and here each row is by itself.
+    normal distribution with the variance corrected for ties, as in `scipy.stats.wilcoxon`.
     """
-    from scipy.special import ndtr
-
-    ups = np.ones(len(differences))
-    downs = np.ones(len(differences))
-    known: dict[int, Floats] = {}  # without ties the distribution is one for each number of topics
+    ups, downs = np.ones((2, len(differences)))
     for i, row in enumerate(_oriented(differences)):
-        told = row[row != 0]
-        if not len(told):
+        moved = row[row != 0]
+        n = len(moved)
+        if not n:
             continue
-        _, place, counts = np.unique(np.abs(told), return_inverse=True, return_counts=True)
+        _, place, counts = np.unique(np.abs(moved), return_inverse=True, return_counts=True)
         ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
-        tied = len(counts) < len(row)
-        total = ranks[told > 0].sum()
-        if len(row) <= (_EXACT_TIED if tied else _EXACT):
-            chances = _rank_sums(ranks) if tied else known.get(len(told))
-            if chances is None:
-                chances = known[len(told)] = _rank_sums(ranks)
-            at = round(2 * total)
+        total = ranks[moved > 0].sum()
+        if len(row) <= (_EXACT if len(counts) == len(row) else _EXACT_TIED):
+            chances, at = _rank_sums(ranks), round(2 * total)
             ups[i], downs[i] = chances[at:].sum(), chances[: at + 1].sum()
         else:
-            n = len(told)
             variance = n * (n + 1) * (2 * n + 1) / 24 - (counts**3 - counts).sum() / 48
             z = (total - n * (n + 1) / 4) / np.sqrt(variance)
-            ups[i], downs[i] = ndtr(-z), ndtr(z)
-    p = ups if tails == 1 else 2 * np.minimum(ups, downs)
-    p = np.minimum(p, 1.0)
+            ups[i], downs[i] = scipy.special.ndtr(-z), scipy.special.ndtr(z)
+    p = ups if tails == 1 else np.minimum(2 * np.minimum(ups, downs), 1.0)
     return _without_equal_means(p, differences, tails)
 
 
@@ -135,9 +94,8 @@ def _rank_sums(ranks: Floats) -> Floats:
     chances = np.zeros(int(doubled.sum()) + 1)
     chances[0] = 1.0
     for rank in doubled.tolist():
-        shifted = np.zeros_like(chances)
-        shifted[rank:] = chances[:-rank]
-        chances = (chances + shifted) / 2
+        chances[rank:] += chances[:-rank].copy()
+        chances /= 2
     return chances
 
 
@@ -147,59 +105,41 @@ def sign_test(differences: Floats, *, tails: int = 2) -> Floats:
     >>> sign_test(np.array([[0.02, -0.02, 0.1, 0.09, 0.09, 0.0]])).tolist()
     [0.375]
     """
-    from scipy.special import bdtr
-
     oriented = _oriented(differences)
     won, lost = (oriented > 0).sum(axis=1), (oriented < 0).sum(axis=1)
     fewer = lost if tails == 1 else np.minimum(won, lost)
-    p = np.minimum(tails * bdtr(fewer.astype(np.float64), won + lost, 0.5), 1.0)
-    p = np.asarray(p, dtype=np.float64)
+    p = np.minimum(tails * scipy.special.bdtr(fewer.astype(np.float64), won + lost, 0.5), 1.0)
     return _without_equal_means(p, differences, tails)
 
 
 def randomisation_test(
-    differences: Floats,
-    *,
-    tails: int = 2,
-    resamples: int = 10_000,
-    seed: int = 0,
-    exact: bool = False,
+    differences: Floats, *, tails: int = 2, resamples: int = 10_000, seed: int = 0
 ) -> Floats:
     """Fisher's randomisation test of the mean: on every topic the runs may change places.
 
     Of B random flips of the signs, k have a mean at least as far from 0 as the observed one, and
-    p = (k+1)/(B+1). If `exact`, all 2^T flips are gone through instead, and p is their share.
-
-    >>> randomisation_test(np.array([[0.1, 0.2, 0.3]]), exact=True).tolist()
-    [0.25]
+    p = (k+1)/(B+1).
     """
-    topics = differences.shape[1]
-    if exact and topics > _ENUMERATED:
-        raise UsageError(
-            f"an exact randomisation test of {topics} topics would go through 2^{topics} flips; "
-            f"expected at most {_ENUMERATED} topics"
-        )
+    pairs, topics = differences.shape
     oriented = _oriented(differences)
     least = oriented.sum(axis=1) - np.abs(oriented).sum(axis=1) * _NOISE
-    extreme, drawn = np.zeros(len(differences), dtype=np.int64), 0
-    for signs in _flips(topics, None if exact else resamples, seed, len(differences)):
-        sums = signs @ oriented.T
+    extreme = np.zeros(pairs, dtype=np.int64)
+    random = np.random.Generator(np.random.PCG64([seed, _STREAMS["randomisation"]]))
+    most = max(1, _ROOM // (2 * topics + 2 * pairs))
+    for start in range(0, resamples, most):
+        size = min(most, resamples - start)
+        sums = np.where(random.random((size, topics)) < 0.5, -1.0, 1.0) @ oriented.T
         extreme += np.count_nonzero((np.abs(sums) if tails == 2 else sums) >= least, axis=0)
-        drawn += len(signs)
-    # All flips include the observed one; random ones do not.
-    p = extreme / drawn if exact else (extreme + 1) / (drawn + 1)
-    return _without_equal_means(p, differences, tails)
+    return _without_equal_means((extreme + 1) / (resamples + 1), differences, tails)
 
 
 def bootstrap_test(
     differences: Floats, *, tails: int = 2, resamples: int = 10_000, seed: int = 0
 ) -> Floats:
-    """The bootstrap shift test: topics drawn with replacement, the mean moved to 0.
+    """The bootstrap shift test of the mean in units of its standard error.
 
-    What is compared is the mean in units of its standard error. The mean alone would find too
-    many differences where topics are few, since resamples vary less than new topics would; the
-    mean in standard errors finds too few, since a resample of few topics may have hardly any
-    spread. p = (k+1)/(B+1), which is the least there is and that of a constant difference.
+    Topics are drawn with replacement, the mean is moved to 0, and p = (k+1)/(B+1). Where topics are
+    few, the mean alone would find too many differences, since resamples vary less than new topics.
     """
     topics = differences.shape[1]
     oriented = _oriented(differences)
@@ -217,34 +157,25 @@ def bootstrap_test(
         error = np.sqrt(np.maximum(spread, 0.0) / (topics - 1) / topics)
         np.divide(means, error, out=found, where=spread > noise)
         extreme += np.count_nonzero((np.abs(found) if tails == 2 else found) >= least, axis=0)
-    p = (extreme + 1) / (resamples + 1)
-    return _without_equal_means(p, differences, tails)
+    return _without_equal_means((extreme + 1) / (resamples + 1), differences, tails)
 
 
 def equivalence_test(differences: Floats, margin: float) -> Floats:
-    """Two one-sided t-tests (TOST): p of a mean difference within `margin` of 0.
+    """Two one-sided t-tests (TOST; Schuirmann 1987): p of a mean difference within `margin` of 0.
 
     The null hypothesis is a mean of `margin` or more in either direction; p is the greater of the
     two one-sided p values. Without variance p is 0 for a mean within the margin, else 1.
 
-    References
-    ----------
-    Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15(6), 1987.
-
-    Examples
-    --------
     >>> equivalence_test(np.array([[0.01, -0.02, 0.03, 0.0], [0.1, 0.1, 0.1, 0.1]]), 0.1).round(4)
     array([0.0014, 1.    ])
     """
-    from scipy.special import stdtr
-
     topics = differences.shape[1]
     beyond = np.abs(_means(differences)) - margin
     error = differences.std(axis=1, ddof=1) / np.sqrt(topics)
     # A constant difference of exactly the margin may be stored as slightly less.
     statistic = np.where(beyond < -_NOISE * margin, -np.inf, np.inf)
     np.divide(beyond, error, out=statistic, where=(np.ptp(differences, axis=1) > 0) & (error > 0))
-    return np.asarray(stdtr(topics - 1, statistic), dtype=np.float64)
+    return np.asarray(scipy.special.stdtr(topics - 1, statistic), dtype=np.float64)
 
 
 TESTS: dict[str, Callable[..., Floats]] = {
@@ -254,7 +185,7 @@ TESTS: dict[str, Callable[..., Floats]] = {
     "randomisation": randomisation_test,
     "bootstrap": bootstrap_test,
 }
-"""Name to test, ``test(differences, tails=...)``; the last two also take resamples and seed."""
+"""The last two also take resamples and seed."""
 
 
 def _means(differences: Floats) -> Floats:
@@ -264,7 +195,7 @@ def _means(differences: Floats) -> Floats:
 
 
 def _without_equal_means(p: Floats, differences: Floats, tails: int) -> Floats:
-    """Return p values; with one tail, that of equal means is 1."""
+    """With one tail, equal means have a p of 1."""
     return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
 
 
@@ -274,23 +205,6 @@ def _oriented(differences: Floats) -> Floats:
 
 
 # -- resamples -----------------------------------------------------------------------------------
-
-
-def _flips(topics: int, resamples: int | None, seed: int, pairs: int) -> Iterator[Floats]:
-    """Yield random signs (resample, topic) in blocks, or every combination of signs once.
-
-    The size of the blocks does not change the signs.
-    """
-    random = np.random.Generator(np.random.PCG64([seed, _STREAMS["randomisation"]]))
-    most = max(1, _ROOM // (2 * topics + 2 * pairs))
-    total = 2**topics if resamples is None else resamples
-    for start in range(0, total, most):
-        size = min(most, total - start)
-        if resamples is None:
-            negative = (np.arange(start, start + size)[:, None] >> np.arange(topics) & 1) > 0
-        else:
-            negative = random.random((size, topics)) < 0.5
-        yield np.where(negative, -1.0, 1.0)
 
 
 def _draws(topics: int, resamples: int, seed: int, purpose: str, others: int) -> Iterator[Floats]:
@@ -304,6 +218,14 @@ def _draws(topics: int, resamples: int, seed: int, purpose: str, others: int) ->
         yield counts.reshape(size, topics).astype(np.float64)
 
 
+def _resample_means(values: Floats, resamples: int, seed: int) -> Floats:
+    """Return the mean of each row over resampled topics (row, resample)."""
+    topics = values.shape[1]
+    draws = _draws(topics, resamples, seed, "interval", len(values))
+    means: Floats = np.hstack([values @ weights.T for weights in draws]) / topics
+    return means
+
+
 # -- intervals, effects, power -------------------------------------------------------------------
 
 
@@ -311,15 +233,13 @@ def bootstrap_interval(
     differences: Floats, *, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> tuple[Floats, Floats]:
     """Return the percentile bootstrap interval of the mean, by resampling topics."""
-    pairs, topics = differences.shape
-    low, high = np.empty(pairs), np.empty(pairs)
+    pairs = len(differences)
+    low, high = np.empty((2, pairs))
     tail = (1 - confidence) / 2
     together = max(1, _ROOM // resamples)
     for start in range(0, pairs, together):
         part = slice(start, start + together)
-        block = differences[part]
-        draws = _draws(topics, resamples, seed, "interval", len(block))
-        means = np.hstack([block @ weights.T for weights in draws]) / topics
+        means = _resample_means(differences[part], resamples, seed)
         low[part], high[part] = np.quantile(means, [tail, 1 - tail], axis=1)
     return low, high
 
@@ -332,16 +252,10 @@ def rank_intervals(
     Topics are resampled, the same for all runs, and runs ranked by their mean: the greatest is
     best. Runs tied for the first place share it. In the interval, tied runs take the first of
     their ranks at the lower end and the last at the upper end.
-
-    >>> best, low, high = rank_intervals(np.array([[0.9, 0.8, 0.2], [0.1, 0.3, 0.4]]), seed=1)
-    >>> best.round(2).tolist(), low.tolist(), high.tolist()
-    ([0.97, 0.03], [1, 1], [2, 2])
     """
-    topics, greatest = values.shape[1], float(np.abs(values).max(initial=0.0))
-    draws = _draws(topics, resamples, seed, "interval", len(values))
-    means = round_noise(np.hstack([values @ weights.T for weights in draws]) / topics, greatest)
-    best = np.zeros(len(values))
-    low, high = np.ones(len(values), np.int64), np.ones(len(values), np.int64)
+    greatest = float(np.abs(values).max(initial=0.0))
+    means = round_noise(_resample_means(values, resamples, seed), greatest)
+    best, (low, high) = np.zeros(len(values)), np.ones((2, len(values)), np.int64)
     tail = (1 - confidence) / 2
     for i, own in enumerate(means):
         above, tied = (means > own).sum(axis=0), (means == own).sum(axis=0)
@@ -352,16 +266,9 @@ def rank_intervals(
 
 
 def t_interval(differences: Floats, *, confidence: float = 0.95) -> tuple[Floats, Floats]:
-    """Return Student's t interval of the mean.
-
-    >>> low, high = t_interval(np.array([[1.0, 2.0, 3.0]]))
-    >>> round(low.item(), 4), round(high.item(), 4)
-    (-0.4841, 4.4841)
-    """
-    from scipy.special import stdtrit
-
+    """Return Student's t interval of the mean."""
     topics = differences.shape[1]
-    reach = stdtrit(topics - 1, (1 + confidence) / 2) / np.sqrt(topics)
+    reach = scipy.special.stdtrit(topics - 1, (1 + confidence) / 2) / np.sqrt(topics)
     half = reach * differences.std(axis=1, ddof=1)
     means = differences.mean(axis=1)
     return means - half, means + half
@@ -381,25 +288,19 @@ def effect_sizes(differences: Floats) -> Floats:
     means = _means(differences)
     spread = differences.std(axis=1, ddof=1)
     effect = np.where(means == 0, 0.0, np.copysign(np.inf, means))
-    told = np.ptp(differences, axis=1) > 0
-    np.divide(means, spread, out=effect, where=told & (spread > 0))
+    varies = (np.ptp(differences, axis=1) > 0) & (spread > 0)
+    np.divide(means, spread, out=effect, where=varies)
     return effect
 
 
 def power_of(effect: Floats, topics: Floats, *, alpha: float = 0.05, tails: int = 2) -> Floats:
-    """Return the power of a t-test with so many topics to find an effect of this size.
-
-    >>> power_of(np.array([0.5]), np.array([34.0])).round(4).tolist()
-    [0.8078]
-    """
-    from scipy.special import nctdtr, stdtrit
-
+    """Return the power of a t-test with so many topics to find an effect of this size."""
     freedom, shift = topics - 1, np.abs(effect) * np.sqrt(topics)
-    critical = stdtrit(freedom, 1 - alpha / tails)
-    found = 1 - nctdtr(freedom, shift, critical)
+    critical = scipy.special.stdtrit(freedom, 1 - alpha / tails)
+    found = 1 - scipy.special.nctdtr(freedom, shift, critical)
     if tails == 2:
         # Rejections on the wrong side; scipy returns nan where the probability underflows.
-        found = found + np.nan_to_num(nctdtr(freedom, shift, -critical))
+        found = found + np.nan_to_num(scipy.special.nctdtr(freedom, shift, -critical))
     return np.asarray(found, dtype=np.float64)
 
 
@@ -413,26 +314,22 @@ def topics_needed(
     >>> topics_needed(np.array([0.5, 0.2, 0.0, np.inf])).tolist()
     [34.0, 199.0, inf, 2.0]
     """
-    from scipy.special import ndtri
-
-    size = np.abs(np.asarray(effect, dtype=np.float64))
+    size = np.abs(effect)
     with np.errstate(divide="ignore", over="ignore"):
-        z = float(ndtri(1 - alpha / tails) + ndtri(power))
+        z = float(scipy.special.ndtri(1 - alpha / tails) + scipy.special.ndtri(power))
         needed: Floats = np.ceil((z / size) ** 2)
     needed[np.isinf(size)] = 2.0
-    sought = np.isfinite(size) & (needed < _LARGE)
-    if not sought.any():
-        return needed
+    # With a million topics the t distribution is practically normal.
+    sought = np.isfinite(size) & (needed < 1e6)
     d = size[sought]
     few, enough = np.ones(len(d)), np.full(len(d), 2.0)
     while (short := power_of(d, enough, alpha=alpha, tails=tails) < power).any():
         few[short] = enough[short]
         enough[short] *= 2
     while (enough - few > 1).any():
-        middle = np.maximum(np.floor((few + enough) / 2), 2.0)
+        middle = np.floor((few + enough) / 2)  # a single topic has power nan, which is too little
         reached = power_of(d, middle, alpha=alpha, tails=tails) >= power
-        enough = np.where(reached, np.minimum(middle, enough), enough)
-        few = np.where(reached, few, np.maximum(middle, few))
+        few, enough = np.where(reached, few, middle), np.where(reached, middle, enough)
     needed[sought] = enough
     return needed
 
@@ -440,15 +337,9 @@ def topics_needed(
 def detectable_effect(
     topics: int, *, power: float = 0.8, alpha: float = 0.05, tails: int = 2
 ) -> float:
-    """Return the smallest effect size that a t-test with so many topics finds with this power.
-
-    >>> round(detectable_effect(34), 3)
-    0.495
-    """
-    from scipy.special import nctdtrinc, stdtrit
-
-    critical = stdtrit(topics - 1, 1 - alpha / tails)
-    return float(nctdtrinc(topics - 1, 1 - power, critical) / np.sqrt(topics))
+    """Return the smallest effect size that a t-test with so many topics finds with this power."""
+    critical = scipy.special.stdtrit(topics - 1, 1 - alpha / tails)
+    return float(scipy.special.nctdtrinc(topics - 1, 1 - power, critical) / np.sqrt(topics))
 
 
 # -- many pairs ----------------------------------------------------------------------------------
@@ -461,22 +352,22 @@ def correct(p: Floats, correction: str = "holm", families: int = 1) -> Floats:
     """Adjust p values for their number, so that each can be compared with alpha.
 
     Holm and Bonferroni control the family-wise error rate, Benjamini and Hochberg (``bh``) the
-    false discovery rate. `families` is the number of such sets of p values, which are corrected
-    together by multiplying them once more.
+    false discovery rate. If there are several `families` of p values, each is multiplied by their
+    number.
 
     >>> correct(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
     """
-    p, n = np.asarray(p, dtype=np.float64), len(p)
     if correction == "none":
         return p.copy()
+    n, order = len(p), np.argsort(p, kind="stable")
+    steps = p[order]
     if correction == "bonferroni":
-        return np.minimum(p * n * families, 1.0)
-    order = np.argsort(p, kind="stable")
-    if correction == "holm":
-        steps = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
+        steps = steps * n
+    elif correction == "holm":
+        steps = np.maximum.accumulate(steps * np.arange(n, 0, -1))
     else:
-        steps = np.minimum.accumulate((p[order] * (n / np.arange(1, n + 1)))[::-1])[::-1]
+        steps = np.minimum.accumulate((steps * (n / np.arange(1, n + 1)))[::-1])[::-1]
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(steps * families, 1.0)
     return adjusted
@@ -493,25 +384,21 @@ def letters(different: Bools) -> tuple[str, ...]:
     ('a', 'ab', 'b')
     """
     runs = len(different)
-    alike = ~different
-    groups: list[Ints] = []
-    covered = np.zeros((runs, runs), dtype=bool)
+    alike = ~different | np.eye(runs, dtype=bool)
+    groups: list[set[int]] = []
     for i in range(runs):
         # A run apart from all others has a letter of its own.
-        open_ = [j for j in range(i, runs) if alike[i, j] or i == j]
-        for j in [*open_[1:], i]:
-            if covered[i, j]:
+        for j in (*range(i + 1, runs), i):
+            if not alike[i, j] or any({i, j} <= group for group in groups):
                 continue
-            group = [i, j] if i != j else [i]
+            group = {i, j}
             for k in range(runs):
-                if k not in group and alike[k, group].all():
-                    group.append(k)
-            members = np.array(sorted(group), dtype=np.int64)
-            groups.append(members)
-            covered[np.ix_(members, members)] = True
-    names = ["" for _ in range(runs)]
-    for number, members in enumerate(groups):
+                if alike[k, [*group]].all():
+                    group.add(k)
+            groups.append(group)
+    names = [""] * runs
+    for number, group in enumerate(groups):
         again, place = divmod(number, 26)  # after z: a1, b1, ...
-        for run in members.tolist():
+        for run in group:
             names[run] += chr(ord("a") + place) + (str(again) if again else "")
     return tuple(names)

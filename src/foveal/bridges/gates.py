@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from foveal.analysis.comparison import Comparison
 from foveal.analysis.pairs import Pairs, TestSettings
-from foveal.analysis.score_matrix import free_name, parse_label, select_labels
+from foveal.analysis.score_matrix import parse_label, select_labels
 from foveal.analysis.significance import detectable_effect
 from foveal.errors import UsageError, counted, some
 from foveal.evaluation.topic_groups import add_groups
@@ -204,7 +204,8 @@ def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results,
             f"are scored by {some(results.measures)}"
         )
     name = picked if picked not in results.runs else f"{picked} (baseline)"
-    name = free_name(name, results.runs)
+    while name in results.runs:
+        name += "_"
     own = replace(saved.of_runs([picked]).only(shared), runs=(name,))
     joined = Results.joined([results, own], ["the runs", path])
     return add_groups(joined, groups) if groups else joined, name

@@ -122,7 +122,7 @@ def assert_not_worse(
     <Comparison: 2 runs, 1 pairs, 1 measures>
     """
     __tracebackhide__ = True
-    results = take_or_score(runs, judgements, measures, options)
+    results = Results.joined(take_or_score(runs, judgements, measures, options))
     saved, where = _baseline(baseline, judgements, results.measures, options)
     joined, name = with_baseline(results, saved, where)
     found = compare(joined, baseline=name, tests=tests, alpha=alpha)

@@ -178,7 +178,7 @@ def collect(
     letters, limits = [], []
     for label in labels:
         if comparison is not None and label in compared:
-            found = comparison.letters(label)
+            found = comparison.signs(label)
             letters.append([found[run] for run in results.runs])
         else:
             letters.append([""] * n)
