@@ -112,11 +112,10 @@ def test_no_room_for_the_index(
 ) -> None:
     """At its beginning, in the middle, or when it is assembled: an error, and no trace."""
     room = int(len(large_index) * share)
-    before = "an older index"
-    (tmp_path / "x").write_text(before)
+    (tmp_path / "x").write_bytes(large_index)
     command = ["index", str(large), "-o", str(tmp_path / "x"), "-w", "1"]
     done = finished([sys.executable, "-c", LIMITED, str(room), *command])
     assert done.returncode == 2
     assert done.stderr == f"{tmp_path / 'x'}: cannot be read or written: File too large\n"
-    assert (tmp_path / "x").read_text() == before
+    assert (tmp_path / "x").read_bytes() == large_index
     assert [path.name for path in tmp_path.iterdir()] == ["x"]

@@ -48,10 +48,9 @@ class PathIndex:
     """
 
     def __init__(self, parent: Ints, tag: Ints, ordinal: Ints, tags: Sequence[str]) -> None:
-        self._parent, self._tag, self._ordinal = parent, tag, ordinal
-        self._tags = tags
+        self._parent, self._tag, self._ordinal, self._tags = parent, tag, ordinal, tags
+        # Returns the number of each XPath with every ordinal, `UNKNOWN` for absent ones.
         self.numbers = CachedTextFunction(self._search)
-        """Returns the number of each XPath with every ordinal, `UNKNOWN` for absent ones."""
 
     def __len__(self) -> int:
         return len(self._parent)
@@ -112,21 +111,25 @@ class Element(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """Spans of (document, XPath) pairs, and what is wrong with those that have none."""
+    """Spans of (document, XPath) pairs, and what is wrong with those that have none.
+
+    `element` is the number of each among its document's elements; `UNKNOWN` where the path is not
+    that of an element with every ordinal.
+    """
 
     start: Ints
     end: Ints
     problem: dict[int, str]
     element: Ints
-    """Which of its document's elements each is, from 0 on; `UNKNOWN` where the path is not that of
-    an element with every ordinal."""
 
 
 class Trees(NamedTuple):
-    """All elements of some documents, tree after tree, parents before their children."""
+    """All elements of some documents, tree after tree, parents before their children.
+
+    The elements of the i-th document are ``bounds[i]:bounds[i + 1]``.
+    """
 
     bounds: Ints
-    """The elements of the i-th document are ``bounds[i]:bounds[i + 1]``."""
     path: Ints
     parent: Ints
     start: Ints
@@ -191,8 +194,7 @@ class Collection:
         self.elements = int(header["elements"])
         # The hash is that of the header, which holds those of all else.
         self.source = Provenance(path, sections.identity)
-        self._sections = sections
-        self._asked = 0
+        self._sections, self._asked = sections, 0
         # Returns the numbers of documents by name, `UNKNOWN` for those not in the collection.
         self.numbers = CachedTextFunction(self._search)
 
@@ -249,6 +251,14 @@ class Collection:
     def _names(self) -> KeyTable:
         return KeyTable(self.documents["doc"])
 
+    def _search(self, names: pl.Series) -> Ints:
+        """Return the numbers of documents; an unknown name is tried without a file's extension."""
+        number = self._names.find(names)
+        unknown = np.flatnonzero(number < 0)
+        short = [name_of(doc) if "." in doc else doc for doc in names.gather(unknown)]
+        number[unknown] = self._names.find(pl.Series(short, dtype=pl.String))
+        return number
+
     @cached_property
     def _paths(self) -> PathIndex:
         tag, ordinal = self._sections["path_tag"], self._sections["path_ordinal"]
@@ -273,14 +283,6 @@ class Collection:
     def path_tags(self) -> list[str]:
         """Return the tag of each path."""
         return [self.header["tags"][tag] for tag in self._sections["path_tag"].tolist()]
-
-    def _search(self, names: pl.Series) -> Ints:
-        """Return the numbers of documents; an unknown name is tried without a file's extension."""
-        number = self._names.find(names)
-        unknown = np.flatnonzero(number < 0)
-        short = [name_of(doc) if "." in doc else doc for doc in names.gather(unknown)]
-        number[unknown] = self._names.find(pl.Series(short, dtype=pl.String))
-        return number
 
     def lengths(self, docs: pl.Series | Ints) -> Ints:
         """Return the lengths of documents by name or number, `UNKNOWN` for unknown ones."""
@@ -454,20 +456,6 @@ class Collection:
             raise KeyError(doc)
         return trees
 
-    def _elements(self, tree: Trees, chosen: Bools) -> list[Element]:
-        """Return the chosen elements of a document, in document order.
-
-        Empty elements of different tags at one place come in any order: the index keeps none.
-        """
-        start, end = tree.start.tolist(), tree.end.tolist()
-        trails: list[tuple[tuple[int, int, int], ...]] = []
-        for i, parent in enumerate(tree.parent.tolist()):
-            above = trails[parent] if parent >= 0 else ()
-            trails.append((*above, (start[i], end[i], i)))
-        order = sorted(np.flatnonzero(chosen).tolist(), key=trails.__getitem__)
-        texts = self.xpaths(tree.path[order])
-        return [Element(x, start[i], end[i]) for x, i in zip(texts, order, strict=True)]
-
     def element(self, doc: str, xpath: str) -> Element:
         """Return one element; raises KeyError without it."""
         resolved = self.resolve(pl.Series([doc]), pl.Series([xpath]))
@@ -477,19 +465,19 @@ class Collection:
         return Element(path, int(resolved.start[0]), int(resolved.end[0]))
 
     def all_elements(self, doc: str) -> list[Element]:
-        """Return every element of a document, in document order."""
-        tree = self._tree(doc)
-        return self._elements(tree, tree.path >= 0)
+        """Return every element of a document, in document order.
 
-    def elements_inside(self, doc: str, start: int, end: int) -> list[Element]:
-        """Return the elements that lie wholly in ``[start, end)``."""
+        Empty elements of different tags at one place come in any order: the index keeps none.
+        """
         tree = self._tree(doc)
-        return self._elements(tree, (tree.start >= start) & (tree.end <= end))
-
-    def children(self, doc: str, xpath: str) -> list[Element]:
-        """Return the elements just below one, in document order."""
-        tree, path = self._tree(doc), pl.Series([self.element(doc, xpath).xpath])
-        return self._elements(tree, self._parent[tree.path] == self._paths.numbers(path))
+        start, end = tree.start.tolist(), tree.end.tolist()
+        trails: list[tuple[tuple[int, int, int], ...]] = []
+        for i, parent in enumerate(tree.parent.tolist()):
+            above = trails[parent] if parent >= 0 else ()
+            trails.append((*above, (start[i], end[i], i)))
+        order = sorted(range(len(trails)), key=trails.__getitem__)
+        texts = self.xpaths(tree.path[order])
+        return [Element(x, start[i], end[i]) for x, i in zip(texts, order, strict=True)]
 
     def smallest_around(self, doc: str, start: int, end: int) -> Element:
         """Return the smallest element that holds ``[start, end)``, as `Trees.find_enclosing`."""

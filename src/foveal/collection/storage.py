@@ -98,7 +98,7 @@ def open_sections(path: Path) -> tuple[dict[str, Any], IndexSections]:
         with path.open("rb") as stream:
             prefix = stream.read(_PREFIX.size)
             if len(prefix) < _PREFIX.size or not prefix.startswith(MAGIC):
-                raise refuse("index.format", "is no collection index of Foveal")
+                raise refuse("index.format", "is not a collection index of Foveal")
             _, version, length, expected = _PREFIX.unpack(prefix)
             if version != VERSION:
                 message = f"index of version {version}, expected {VERSION}; build it anew"
@@ -106,8 +106,7 @@ def open_sections(path: Path) -> tuple[dict[str, Any], IndexSections]:
             head = stream.read(length)
             if len(head) < length or bytes.fromhex(_hash(head)) != expected:
                 raise refuse("index.damaged", "the index is damaged: its header is not whole")
-            # The first indexes did not say what was passed over.
-            header = {"passed_over": [], **json.loads(head)}
+            header = json.loads(head)
             layout = header.pop("sections")
             start = _aligned(_PREFIX.size + length)
             size = os.fstat(stream.fileno()).st_size
