@@ -76,8 +76,8 @@ def packed(kind: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("kind", ["directory", "zip", "tar"])
 def test_a_document_of_too_many_bytes_is_a_failure_of_its_own(kind: str, tmp_path: Path) -> None:
-    summary = build_index(packed(kind, tmp_path), tmp_path / "x", SMALL)
-    assert summary.failures == (("b.xml", TOO_LONG), ("c.txt", TOO_LONG), ("r", TOO_LONG))
+    index = build_index(packed(kind, tmp_path), tmp_path / "x", SMALL)
+    assert index.header["failures"] == [[name, TOO_LONG] for name in ("b.xml", "c.txt", "r")]
     assert lengths(tmp_path / "x") == {"a": 1, "d": 993}
 
 
@@ -104,8 +104,8 @@ def test_lines_that_are_too_long_are_passed(
     sizes = [1, 10_000, 3, 1000 - len('{"doc": "3", "text": ""}\n'), 2000]
     rows = [json.dumps({"doc": str(i), "text": "x" * n}) for i, n in enumerate(sizes)]
     source.write_text("\n".join([rows[0], "", *rows[1:]]))
-    summary = build_index(source, tmp_path / "x", SMALL)
-    assert summary.failures == (("d.jsonl:3", TOO_LONG), ("d.jsonl:6", TOO_LONG))
+    index = build_index(source, tmp_path / "x", SMALL)
+    assert index.header["failures"] == [["d.jsonl:3", TOO_LONG], ["d.jsonl:6", TOO_LONG]]
     assert lengths(tmp_path / "x") == {"0": 1, "2": 3, "3": sizes[3]}
 
 
@@ -121,11 +121,11 @@ def test_a_tar_file_that_grows_is_read_in_little_memory(tmp_path: Path) -> None:
     del data
     tracemalloc.start()
     try:
-        summary = build_index(source, tmp_path / "x", SMALL)
+        index = build_index(source, tmp_path / "x", SMALL)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert (summary.documents, summary.failures) == (1, (("b.xml", TOO_LONG),))
+    assert (len(index), index.header["failures"]) == (1, [["b.xml", TOO_LONG]])
     assert peak < 300e6
 
 

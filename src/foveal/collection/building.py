@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal._version import __version__
+from foveal.collection.element_index import Collection
 from foveal.collection.parsing import DIGEST, WHITESPACE, Batch, PathTable, Recorder
 from foveal.collection.sources import DocumentSource, Task
 from foveal.collection.storage import is_index, open_sections, write_sections
@@ -74,22 +75,6 @@ class Shard:
             expected = "the number of a shard and how many there are, such as 3/8"
             raise UsageError(f"{text!r} is not a shard; expected {expected}")
         return cls(int(found[1]), int(found[2]))
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The contents of an index, and the documents that failed.
-
-    `passed_over` has the kinds of files in the source that are not documents, and their counts.
-    """
-
-    documents: int
-    elements: int
-    paths: int
-    tags: int
-    characters: int
-    failures: tuple[tuple[str, str], ...]
-    passed_over: tuple[tuple[str, int], ...] = ()
 
 
 # -- sources ---------------------------------------------------------------------------------------
@@ -174,8 +159,8 @@ def build_index(
     shard: Shard | None = None,
     executor: Executor | None = None,
     progress: Callable[[int, int, float], None] | None = None,
-) -> Summary:
-    """Index a collection.
+) -> Collection:
+    """Index a collection, and return the open index.
 
     Parameters
     ----------
@@ -197,14 +182,13 @@ def build_index(
         sources = open_sources([source] if isinstance(source, Path | DocumentSource) else source)
         _check_sources(sources, output, options, shard)
         total, before = max(sum(one.size for one in sources), 1), 0
-        passed_over: Counter[str] = Counter()
         with ExitStack() as stack:
             writer = _IndexWriter(output, stack)
             for one in sources:
                 first = len(writer.names)
                 if isinstance(one, IndexSource):
                     parsed = one.read_batches()
-                    writer.listed += [(place, text) for place, text in one.header["failures"]]
+                    writer.failed += one.header["failures"]
                 else:
                     # The places of several sources begin with the name of each.
                     within = f"{one.path.name}/" if len(sources) > 1 and one.holds_files else ""
@@ -225,29 +209,30 @@ def build_index(
                     if not writer.named_inside[i]:
                         writer.names[i] = writer.names[i].removeprefix(one.folder)
                 # Each shard goes through all of them; together they must not count more.
-                passed_over += one.passed_over if own.number == 1 else Counter()
+                writer.passed_over += one.passed_over if own.number == 1 else Counter()
             duplicates = writer.find_duplicates()
             if duplicates or len(writer.failures) > options.max_errors:
                 raise InputError([*writer.failures, *duplicates])
-            if not writer.names and not writer.listed and shard is None:
+            if not writer.names and not writer.failed and shard is None:
                 place = str(sources[0].path)
                 raise InputError.at("collection.empty", place, None, "holds no document")
             names = (
                 one.header["source"] if isinstance(one, IndexSource) else one.path.name
                 for one in sources
             )
-            header: dict[str, Any] = {
+            header = {
                 "foveal": __version__,
                 "source": ", ".join(dict.fromkeys(names)),
                 "whitespace": options.whitespace,
             }
+            cut: dict[str, Any] = {}
             if shard is not None:
                 # Times are not compared: copies of the sources on other machines have others.
                 contents = [one.contents for one in sources if isinstance(one, DocumentSource)]
                 rules = f"{contents}{options.whitespace}{options.name_tag!r}{options.limits!r}"
                 cut_from = hashlib.blake2b(os.fsencode(rules), digest_size=16).hexdigest()
-                header["shard"] = asdict(shard) | {"cut_from": cut_from}
-            return writer.finish(header, tuple(sorted(passed_over.items())))
+                cut = {"shard": asdict(shard) | {"cut_from": cut_from}}
+            return writer.finish(header, cut)
     except OSError as error:
         place, reason = str(error.filename or output), error.strerror or error
         message = f"cannot be read or written: {reason}"
@@ -330,7 +315,8 @@ class _IndexWriter:
         self.numbered: tuple[PathTable | None, Ints] = (None, np.zeros(0, np.int64))
         self.failures: list[Problem] = []
         # Where documents failed, and why, also those of indexes taken over.
-        self.listed: list[tuple[str, str]] = []
+        self.failed: list[Sequence[str]] = []
+        self.passed_over: Counter[str] = Counter()
         prefix = f".{output.name}."
         folder = TemporaryDirectory(prefix=prefix, dir=output.parent, ignore_cleanup_errors=True)
         self.folder = Path(stack.enter_context(folder))
@@ -354,7 +340,7 @@ class _IndexWriter:
         for problem in batch.failures:
             self.failures.append(problem)
             place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
-            self.listed.append((place, problem.text))
+            self.failed.append((place, problem.text))
         path, start, end = self.number_paths(batch.paths)[batch.path], batch.start, batch.end
         order = batch.document << 32 | path
         if not (order[1:] > order[:-1]).all():
@@ -389,10 +375,8 @@ class _IndexWriter:
                 found.append(Problem("document.duplicate", places[i], None, text))
         return found
 
-    def finish(
-        self, header: Mapping[str, Any], passed_over: tuple[tuple[str, int], ...]
-    ) -> Summary:
-        """Assemble the index and put it in place."""
+    def finish(self, header: Mapping[str, Any], shard: Mapping[str, Any]) -> Collection:
+        """Assemble the index, put it in place and open it."""
         columns: dict[str, npt.NDArray[Any]] = {}
         for name, kind in _RAW.items():
             self.files[name].close()
@@ -411,16 +395,16 @@ class _IndexWriter:
             "path_tag": (steps >> 32).astype("<u4"),
             "path_ordinal": (steps & 0xFFFFFFFF).astype("<u4"),
         }
-        summary = Summary(
-            documents=len(self.names),
-            elements=int(bounds[-1]),
-            paths=n,
-            tags=len(self.tags),
-            characters=int(columns["doc_length"].sum(dtype=np.int64)),
-            failures=tuple(self.listed),
-            passed_over=passed_over,
-        )
+        counted = {
+            "documents": len(self.names),
+            "elements": int(bounds[-1]),
+            "paths": n,
+            "tags": [*self.tags],
+            "characters": int(columns["doc_length"].sum(dtype=np.int64)),
+            "failures": self.failed,
+            "passed_over": sorted(self.passed_over.items()),
+        }
         whole = self.folder / "index"
-        write_sections(whole, {**header, **asdict(summary), "tags": [*self.tags]}, sections)
+        write_sections(whole, {**header, **counted, **shard}, sections)
         whole.replace(self.output)
-        return summary
+        return Collection.open(self.output)

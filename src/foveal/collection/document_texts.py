@@ -35,9 +35,9 @@ class Text(NamedTuple):
 
 
 class _SourceDocument(NamedTuple):
-    """A parsed document; `names` are its name, and that with the extension of its file."""
+    """A parsed document."""
 
-    names: tuple[str, str]
+    names: tuple[str, str]  # its name, and that with the extension of its file
     text: str
     place: str
     batch: Batch
@@ -47,21 +47,9 @@ class _SourceDocument(NamedTuple):
 class SourceTexts:
     """The texts of the documents that a collection was indexed from.
 
-    A document may be asked for with the extension of its file, too.
+    `source` and `name_tag` are as for ``foveal index``. A document may be asked for with the
+    extension of its file, too. `read` compares texts with the hashes of an `index`.
 
-    Parameters
-    ----------
-    source : str or Path
-        A directory, zip, tar or single file, as ``foveal index`` takes it.
-    name_tag : str, optional
-        Documents are named by the text of their first such element (``--name-from``).
-    limits : Limits
-    whitespace : {"keep", "merge", "strip"}
-    index : Collection, optional
-        An index of the source, whose hashes `read` compares.
-
-    Examples
-    --------
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "d.txt").write_text("To be")
@@ -85,10 +73,7 @@ class SourceTexts:
         name_tag: str | None = None,
         whitespace: str = "keep",
     ) -> SourceTexts | None:
-        """Return the source that options of a command name; None without them.
-
-        White space counts as in the index, if there is one.
-        """
+        """Return the source that options of a command name; white space counts as in the index."""
         if texts is not None and documents is not None:
             raise UsageError("--texts and --documents both say where the texts are; give one")
         if texts is None and (collection is None or documents is None):
@@ -100,10 +85,9 @@ class SourceTexts:
     def __call__(
         self, asked: Mapping[str, Callable[[str], bool]]
     ) -> Iterator[tuple[str, str, str]]:
-        """Yield document, XPath and text of the elements that are wanted in each document.
+        """Yield document, XPath and text of the elements whose XPath the function in `asked` wants.
 
-        `asked` has for each document a function that returns True for the XPath of an element that
-        is wanted.
+        `asked` has such a function for each document.
         """
         left = dict(asked)
         for one in self._read(asked) if left else ():
@@ -111,23 +95,21 @@ class SourceTexts:
             xpaths = PathIndex(*batch.paths).texts(np.arange(len(batch.paths.parent))).to_list()
             for name in left.keys() & one.names:
                 wanted = [*map(left.pop(name), xpaths)]
-                spans = zip(
-                    *(c.tolist() for c in (batch.path, batch.start, batch.end)), strict=True
-                )
+                columns = (batch.path.tolist(), batch.start.tolist(), batch.end.tolist())
+                spans = zip(*columns, strict=True)
                 yield from ((name, xpaths[i], one.text[s:e]) for i, s, e in spans if wanted[i])
             if not left:
                 return
-        for name in left:
-            message = f"holds no document {name!r}, which is judged"
+        if left:
+            message = f"holds no document {min(left)!r}, which is judged"
             raise InputError.at("collection.unknown_document", str(self.source), None, message)
 
     def documents(
         self, digests: Mapping[str, bytes], *, progress: Callable[[float], object] | None = None
     ) -> Iterator[tuple[str, str]]:
-        """Yield name and whole text of documents, in the order in which the source has them.
+        """Yield name and text of the documents with these hashes, as the source has them.
 
-        `digests` are the hashes of their texts, as `Collection.digests` has them; a text of another
-        hash is not what was indexed. `progress` is called with the share of the source done.
+        `progress` is called with the share of the source done.
         """
         left = dict(digests)
         for one in self._read(digests, progress=progress) if left else ():
@@ -136,13 +118,10 @@ class SourceTexts:
                 yield one.names[0], one.text
             if not left:
                 return
-        message = "holds no document {!r} with the text that was indexed"
-        problems = [
-            Problem("document.changed", str(self.source), None, message.format(name))
-            for name in left
-        ]
-        if problems:
-            raise InputError(problems)
+        if left:
+            text, place = "holds no document {!r} with the text that was indexed", str(self.source)
+            code = "document.changed"
+            raise InputError(Problem(code, place, None, text.format(name)) for name in left)
 
     def read(self, docs: Names[str], *, every: bool = False) -> Iterator[Text]:
         """Yield the texts of the documents that the source has, each under the name asked for.

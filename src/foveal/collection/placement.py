@@ -53,7 +53,7 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
     start, end, element = run.start.copy(), run.end.copy(), np.full(len(run), UNKNOWN)
     text = {i: NO_DOCUMENT.format(doc=run.doc[i]) for i in np.flatnonzero(length < 0).tolist()}
     # A path of one step is the whole document only if the root has that name.
-    named = _has_path(run)
+    named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
     whole = (run.end < 0) & ~named
     end[whole] = length[whole]
     by_path = np.flatnonzero((run.end < 0) & named & (length >= 0))
@@ -149,11 +149,6 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
 # -- results as elements ---------------------------------------------------------------------------
 
 
-def _has_path(run: Run) -> Bools:
-    none = np.zeros(len(run), dtype=bool)
-    return none if run.xpath is None else run.xpath.is_not_null().to_numpy()
-
-
 def is_element(run: Run) -> Bools:
     """Return which results name an element by its XPath."""
     if run.xpath is None:
@@ -164,8 +159,8 @@ def is_element(run: Run) -> Bools:
 
 def is_whole_document(run: Run) -> Bools:
     """Return which results are whole documents, as long as no collection gave them an end."""
-    article: Bools = (run.start == 0) & (run.end < 0) & ~_has_path(run)
-    return article
+    article: Bools = (run.start == 0) & (run.end < 0)
+    return article if run.xpath is None else article & run.xpath.is_null().to_numpy()
 
 
 def place_elements(
@@ -196,10 +191,10 @@ def place_elements(
         placed = placed.with_columns(start=np.minimum(placed.start, end), end=end, notes=notes)
         past[:] = False
     # Which results need the name of an element? Those without a place get none.
-    named = _has_path(run)
+    named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
     done: Bools = named if passages else numbers >= 0
-    if not (passages or done.all()):
-        done = done | is_element(run)
+    if run.xpath is not None and not done.all():
+        done = done | run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
     lost = named & (run.end < 0) & (placed.end == 0) & lenient
     left = np.flatnonzero(~done & ~lost & ~past & (length >= 0))
     if not len(left):
