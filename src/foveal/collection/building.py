@@ -77,9 +77,6 @@ class Shard:
         return cls(int(found[1]), int(found[2]))
 
 
-# -- sources ---------------------------------------------------------------------------------------
-
-
 class IndexSource:
     """An index whose documents become part of another one; nothing is parsed again."""
 
@@ -88,7 +85,7 @@ class IndexSource:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.header, self.sections = open_sections(path)
-        self.size = path.stat().st_size
+        self.name, self.size = self.header["source"], path.stat().st_size
         self.passed_over = Counter(dict(self.header.get("passed_over", ())))
 
     def read_batches(self) -> Iterator[Batch]:
@@ -148,9 +145,6 @@ def open_sources(
     return [source for group in groups.values() for source in group]
 
 
-# -- building --------------------------------------------------------------------------------------
-
-
 def build_index(
     source: Path | DocumentSource | Sequence[Path | DocumentSource | IndexSource],
     output: Path,
@@ -162,20 +156,11 @@ def build_index(
 ) -> Collection:
     """Index a collection, and return the open index.
 
-    Parameters
-    ----------
-    source : Path, or a sequence of them
-        Directory, zip, tar (gz, bz2, xz, zst), or one XML, text or JSON Lines file. The documents
-        of an index are taken over as they are; an index may also be the output.
-    output : Path
-        The index file; it appears only when it is complete.
-    options : BuildOptions, optional
-    shard : Shard, optional
-        Index only this share of the sources.
-    executor : concurrent.futures.Executor, optional
-        Where batches are parsed; by default here.
-    progress : callable, optional
-        Called after each batch with its documents, its bytes and the share of the work done.
+    A source is a directory, a zip or tar file (gz, bz2, xz, zst), or one XML, text or JSON Lines
+    file. The documents of an index are taken over as they are; an index may also be the `output`,
+    which appears only when it is complete. Of a `shard`, only this share of the sources is indexed.
+    Batches are parsed by the `executor`, by default here; `progress` is called after each with its
+    documents, its bytes and the share of the work done.
     """
     options, own = options or BuildOptions(), shard or Shard(1, 1)
     try:
@@ -191,7 +176,8 @@ def build_index(
                     writer.failed += one.header["failures"]
                 else:
                     # The places of several sources begin with the name of each.
-                    within = f"{one.path.name}/" if len(sources) > 1 and one.holds_files else ""
+                    is_file = not (one.is_archive or one.path.is_dir())
+                    within = "" if is_file or len(sources) == 1 else f"{one.path.name}/"
                     tasks = _select_tasks(one, own, options.limits.size, before, total)
                     parse = partial(_parse, options=options, within=within)
                     parsed = map_in_order(executor, parse, tasks)
@@ -216,20 +202,14 @@ def build_index(
             if not writer.names and not writer.failed and shard is None:
                 place = str(sources[0].path)
                 raise InputError.at("collection.empty", place, None, "holds no document")
-            names = (
-                one.header["source"] if isinstance(one, IndexSource) else one.path.name
-                for one in sources
-            )
-            header = {
-                "foveal": __version__,
-                "source": ", ".join(dict.fromkeys(names)),
-                "whitespace": options.whitespace,
-            }
+            names = ", ".join(dict.fromkeys(one.name for one in sources))
+            rule = options.whitespace
+            header = {"foveal": __version__, "source": names, "whitespace": rule}
             cut: dict[str, Any] = {}
             if shard is not None:
                 # Times are not compared: copies of the sources on other machines have others.
-                contents = [one.contents for one in sources if isinstance(one, DocumentSource)]
-                rules = f"{contents}{options.whitespace}{options.name_tag!r}{options.limits!r}"
+                contents = [x.files or x.size for x in sources if isinstance(x, DocumentSource)]
+                rules = f"{contents}{rule}{options.name_tag!r}{options.limits!r}"
                 cut_from = hashlib.blake2b(os.fsencode(rules), digest_size=16).hexdigest()
                 cut = {"shard": asdict(shard) | {"cut_from": cut_from}}
             return writer.finish(header, cut)
@@ -246,25 +226,27 @@ def _check_sources(
     shard: Shard | None,
 ) -> None:
     """Refuse sources that do not fit, and an output that would take the place of other data."""
-    problem = None
+
+    def refuse(code: str, path: Path, text: str) -> InputError:
+        return InputError.at(code, str(path), None, text)
+
     if output.is_dir():
-        problem = "is a directory; expected a file name"
-    elif not output.parent.is_dir():
-        problem = "its directory does not exist"
-    elif output.exists() and not is_index(output):
-        problem = "exists and is not an index; expected another place for the index"
-    if problem is not None:
-        raise InputError.at("index.output", str(output), None, problem)
+        raise refuse("index.output", output, "is a directory; expected a file name")
+    if not output.parent.is_dir():
+        raise refuse("index.output", output, "its directory does not exist")
+    if output.exists() and not is_index(output):
+        text = "exists and is not an index; expected another place for the index"
+        raise refuse("index.output", output, text)
     for source in sources:
         if not isinstance(source, IndexSource):
             continue
         if shard is not None:
-            message = "is an index; expected documents, of which a shard can be taken"
-            raise InputError.at("index.shards", str(source.path), None, message)
+            text = "is an index; expected documents, of which a shard can be taken"
+            raise refuse("index.shards", source.path, text)
         found, expected = source.header["whitespace"], options.whitespace
         if found != expected:
-            message = f"was built with white space {found!r}, expected {expected!r} as the others"
-            raise InputError.at("index.whitespace", str(source.path), None, message)
+            text = f"was built with white space {found!r}, expected {expected!r} as the others"
+            raise refuse("index.whitespace", source.path, text)
 
 
 def _select_tasks(

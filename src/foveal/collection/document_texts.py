@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Collection as Names
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,23 +24,11 @@ _LINES = (".jsonl", ".ndjson")
 
 
 class Text(NamedTuple):
-    """The text of one document.
-
-    `as_indexed` is True if the index has the hash of this very text, None without an index.
-    """
+    """The text of one document."""
 
     doc: str
     text: str
-    as_indexed: bool | None = None
-
-
-class _SourceDocument(NamedTuple):
-    """A parsed document."""
-
-    names: tuple[str, str]  # its name, and that with the extension of its file
-    text: str
-    place: str
-    batch: Batch
+    as_indexed: bool | None = None  # True if the index has the hash of this text; None without one
 
 
 @dataclass(frozen=True)
@@ -65,22 +53,17 @@ class SourceTexts:
 
     @classmethod
     def given(
-        cls,
-        texts: str | None,
-        collection: str | None,
-        documents: str | None,
-        *,
-        name_tag: str | None = None,
-        whitespace: str = "keep",
+        cls, texts: str | None, collection: str | None, documents: str | None, **options: Any
     ) -> SourceTexts | None:
         """Return the source that options of a command name; white space counts as in the index."""
         if texts is not None and documents is not None:
             raise UsageError("--texts and --documents both say where the texts are; give one")
         if texts is None and (collection is None or documents is None):
             return None
-        index = None if collection is None else Collection.open(collection)
-        rule = whitespace if index is None else index.whitespace
-        return cls(texts or documents or "", name_tag, whitespace=rule, index=index)
+        if collection is not None:
+            index = Collection.open(collection)
+            options |= {"index": index, "whitespace": index.whitespace}
+        return cls(texts or documents or "", **options)
 
     def __call__(
         self, asked: Mapping[str, Callable[[str], bool]]
@@ -90,14 +73,13 @@ class SourceTexts:
         `asked` has such a function for each document.
         """
         left = dict(asked)
-        for one in self._read(asked) if left else ():
-            batch = one.batch
+        for names, text, _, batch in self._read(asked) if left else ():
             xpaths = PathIndex(*batch.paths).texts(np.arange(len(batch.paths.parent))).to_list()
-            for name in left.keys() & one.names:
+            for name in left.keys() & names:
                 wanted = [*map(left.pop(name), xpaths)]
                 columns = (batch.path.tolist(), batch.start.tolist(), batch.end.tolist())
                 spans = zip(*columns, strict=True)
-                yield from ((name, xpaths[i], one.text[s:e]) for i, s, e in spans if wanted[i])
+                yield from ((name, xpaths[i], text[s:e]) for i, s, e in spans if wanted[i])
             if not left:
                 return
         if left:
@@ -112,16 +94,16 @@ class SourceTexts:
         `progress` is called with the share of the source done.
         """
         left = dict(digests)
-        for one in self._read(digests, progress=progress) if left else ():
-            if left.get(one.names[0]) == one.batch.digests:
-                del left[one.names[0]]
-                yield one.names[0], one.text
+        for (name, _), text, _, batch in self._read(digests, progress=progress) if left else ():
+            if left.get(name) == batch.digests:
+                del left[name]
+                yield name, text
             if not left:
                 return
         if left:
-            text, place = "holds no document {!r} with the text that was indexed", str(self.source)
-            code = "document.changed"
-            raise InputError(Problem(code, place, None, text.format(name)) for name in left)
+            message = "holds no document {!r} with the text that was indexed"
+            code, place = "document.changed", str(self.source)
+            raise InputError(Problem(code, place, None, message.format(name)) for name in left)
 
     def read(self, docs: Names[str], *, every: bool = False) -> Iterator[Text]:
         """Yield the texts of the documents that the source has, each under the name asked for.
@@ -130,17 +112,17 @@ class SourceTexts:
         """
         indexed = None if self.index is None else self.index.digests()
         found: dict[str, tuple[bytes, str]] = {}
-        for one in self._read(docs, every=every):
-            digest = one.batch.digests
-            asked = [name for name in dict.fromkeys(one.names) if name in docs]
-            for name in asked or [one.names[one.names[0] in found]]:
-                first, place = found.setdefault(name, (digest, one.place))
+        for names, text, place, batch in self._read(docs, every=every):
+            digest = batch.digests
+            asked = [name for name in dict.fromkeys(names) if name in docs]
+            for name in asked or [names[names[0] in found]]:
+                first, other = found.setdefault(name, (digest, place))
                 if first != digest:
-                    message = f"a second, other text of document {name!r}, the first is {place}"
-                    raise InputError.at("document.duplicate", one.place, None, message)
-                if place == one.place:
-                    same = None if indexed is None else digest == indexed.get(one.names[0])
-                    yield Text(name, one.text, same)
+                    message = f"a second, other text of document {name!r}, the first is {other}"
+                    raise InputError.at("document.duplicate", place, None, message)
+                if place == other:
+                    same = None if indexed is None else digest == indexed.get(names[0])
+                    yield Text(name, text, same)
 
     def _read(
         self,
@@ -148,9 +130,10 @@ class SourceTexts:
         *,
         every: bool = False,
         progress: Callable[[float], object] | None = None,
-    ) -> Iterator[_SourceDocument]:
+    ) -> Iterator[tuple[tuple[str, str], str, str, Batch]]:
         """Yield the documents of these names, with or without extension, or `every` document.
 
+        Each comes as its names (without and with extension), its text, its place and its elements.
         Documents that cannot be read are an error when the source was read to its end.
         """
         source = DocumentSource(Path(self.source))
@@ -188,7 +171,7 @@ class SourceTexts:
                     batch = recorder.batch()
                     name = batch.documents[0] if inside else name
                     if is_asked(name, name + extension):
-                        yield _SourceDocument((name, name + extension), text, item.place, batch)
+                        yield (name, name + extension), text, item.place, batch
                 if progress is not None:
                     progress(task.done)
         except OSError as error:

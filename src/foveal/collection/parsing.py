@@ -79,15 +79,7 @@ def text_digest(text: str) -> bytes:
 
 
 class Recorder:
-    """Records documents, one after the other, and turns them into a batch; texts are not kept.
-
-    >>> recorder = Recorder()
-    >>> recorder.add("d", b"<a>x<b>yz</b><b/></a>")
-    'xyz'
-    >>> batch = recorder.batch()
-    >>> batch.start.tolist(), batch.end.tolist(), batch.paths.ordinal[batch.path].tolist()
-    ([0, 1, 3], [3, 3, 3], [1, 1, 2])
-    """
+    """Records documents, one after the other, and turns them into a batch; texts are not kept."""
 
     def __init__(self, *, whitespace: str = "keep", limits: Limits | None = None) -> None:
         self.whitespace, self.limits = whitespace, limits or Limits()
@@ -166,10 +158,9 @@ class Recorder:
         return np.array(self._marks[2 * self._first_tag[-1] :], dtype=np.int64)
 
     def _check_paths(self, size: int) -> None:
-        """Refuse a document whose elements are few and short, but whose paths are endless.
+        """Refuse a document whose paths are endless: each path repeats those above it.
 
-        Each path repeats those above it: a million leaves below a thousand elements make
-        gigabytes of paths. Every ordinal counts as one digit, so a few more characters may pass.
+        Every ordinal counts as one digit, so a few more characters may pass.
         """
         elements, most = len(self._tags) - self._first_tag[-1], PATHS + PATHS_PER_BYTE * size
         longest = max(map(len, self._codes)) + len("/[1]")

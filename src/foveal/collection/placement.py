@@ -146,9 +146,6 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     )
 
 
-# -- results as elements ---------------------------------------------------------------------------
-
-
 def is_element(run: Run) -> Bools:
     """Return which results name an element by its XPath."""
     if run.xpath is None:

@@ -1,7 +1,6 @@
 """Sources of documents: a directory, an archive or one file; XML, text or JSON Lines.
 
-Work is cut into batches of a few megabytes, always in the same order and at the same places. A
-batch of a directory holds names only: the worker that parses it reads the bytes.
+Work is cut into batches of a few megabytes, always in the same order and at the same places.
 """
 
 from __future__ import annotations
@@ -43,9 +42,6 @@ _BATCH_BYTES = 4 << 20
 _BATCH_FILES = 2000
 _BLOCK = 1 << 20  # bytes that are read at once
 _TAR_NAME = 1 << 20  # bytes of the name and other properties of a member of a tar file
-# Name and kind (None if not known yet) of a file that holds documents, its content, and a function
-# that returns the share of the source that was read.
-_Member = tuple[str, str | None, Any, Callable[[], float]]
 _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, OSError)
 
 
@@ -79,14 +75,12 @@ class Item:
 
 @dataclass(frozen=True)
 class Task:
-    """A batch of documents, or of names of files below a directory that hold them."""
+    """A batch of documents, or of names of files below a directory: a worker reads their bytes."""
 
     root: Path
-    done: float
-    """The share of the source that is behind when this batch is."""
+    done: float  # the share of the source that is behind when this batch is
     documents: tuple[Item | str, ...]
-    most: int
-    """Bytes that a document may have."""
+    most: int  # bytes that a document may have
 
     @property
     def label(self) -> str:
@@ -113,49 +107,30 @@ class DocumentSource:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.folder = path, ""
+        self.path, self.name, self.folder = path, path.name, ""
         self.passed_over: Counter[str] = Counter()
-        self._files: list[tuple[str, int]] = []
-
-        def refuse(code: str, text: str) -> InputError:
-            return InputError.at(code, str(path), None, text)
-
+        self.files: list[tuple[str, int]] = []
+        self.is_archive = False
         try:
             if not path.exists():
-                raise refuse("file.missing", "no such file or directory")
+                raise InputError.at("file.missing", str(path), None, "no such file or directory")
             if path.is_dir():
                 self._form = "directory"
-                self._files = sorted(self._scan())
-                if not self._files:
-                    raise refuse("collection.empty", f"holds no document ({', '.join(_KINDS)})")
-                self.size = sum(size for _, size in self._files)
+                self.files = sorted(self._scan())
+                self.size = sum(size for _, size in self.files)
                 return
-            if not path.is_file():
-                text = "is a pipe or a device; expected a file or directory"
-                raise refuse("file.stream", text)
             self.size = path.stat().st_size
-            archive = "zip" if zipfile.is_zipfile(path) else "tar" if _is_tar(path) else None
-            form = archive or _find_kind(path)
+            archive = form = None
+            if path.is_file():  # and not a pipe or device
+                archive = "zip" if zipfile.is_zipfile(path) else "tar" if _is_tar(path) else None
+                form = archive or _find_kind(path)
             if form is None:
                 expected = "a directory, zip, tar, XML, text or JSON Lines file"
-                raise refuse("collection.format", f"is not a collection; expected {expected}")
-            self._form = form
+                message = f"is not a collection; expected {expected}"
+                raise InputError.at("collection.format", str(path), None, message)
+            self._form, self.is_archive = form, archive is not None
         except OSError as error:
             raise explain_os_error(error, str(error.filename or path)) from None
-
-    @property
-    def is_archive(self) -> bool:
-        return self._form in ("zip", "tar")
-
-    @property
-    def holds_files(self) -> bool:
-        """True for a directory or an archive."""
-        return self.is_archive or self._form == "directory"
-
-    @property
-    def contents(self) -> str:
-        """What copies of the source share: names and sizes of its files, or the size of a file."""
-        return repr(self._files or self.size)
 
     def _scan(self) -> Iterator[tuple[str, int]]:
         """Yield name and size of the documents below the directory.
@@ -214,17 +189,23 @@ class DocumentSource:
     def _list_documents(self, most: int) -> Iterator[tuple[Item | str, int, float]]:
         """Yield each document, its bytes and the share of the source behind it."""
         before = 0
-        for name, length in self._files:
+        for name, length in self.files:
             before += length
             yield name, length, before / max(self.size, 1)
-        for member, kind, stream, measure in () if self._files else self._open_members():
+        for member, kind, stream, measure in (
+            () if self._form == "directory" else self._open_members()
+        ):
             own = kind or self._recognise(member, partial(stream.peek, _HEAD))
             if own is not None:
                 for item in _read_documents(member.removeprefix("./"), own, stream, most):
                     yield item, len(item.data), measure()
 
-    def _open_members(self) -> Iterator[_Member]:
-        """Yield the files of an archive, or the only file."""
+    def _open_members(self) -> Iterator[tuple[str, str | None, Any, Callable[[], float]]]:
+        """Yield the files of an archive, or the only file.
+
+        Each comes with its name, its kind if that is known, its content, and a function that
+        returns the share of the source that was read.
+        """
         if self._form == "zip":
             with zipfile.ZipFile(self.path) as archive:
                 members = sorted(m for m in archive.namelist() if m[-1] != "/")
@@ -290,18 +271,12 @@ def _parse_line(line: bytes) -> tuple[str, str]:
     try:
         record = json.loads(line.removeprefix(BOM))
         name, text = record["doc"], record["text"]
-    except UnicodeDecodeError as error:
-        wrong = explain_undecodable(error, "UTF-8")  # its line is known from the place
-        raise DocumentError(wrong.code, f"column {wrong.column}: {wrong.message}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
         name = text = None
     if not isinstance(name, str) or not isinstance(text, str):
-        message = 'not a document; expected {"doc": NAME, "text": TEXT}'
+        message = 'not a document; expected {"doc": NAME, "text": TEXT} in UTF-8'
         raise DocumentError("document.json", message)
     return name, text
-
-
-# -- names of files --------------------------------------------------------------------------------
 
 
 def _kind(member: str) -> str | None:
@@ -311,15 +286,8 @@ def _kind(member: str) -> str | None:
 
 
 def name_of(member: str) -> str:
-    """Return the name of the document in a file: its path without a known extension.
-
-    >>> name_of("co/r7108.xml"), name_of("co/r7108"), name_of("v1.2")
-    ('co/r7108', 'co/r7108', 'v1.2')
-    """
+    """Return the name of the document in a file: its path without a known extension."""
     return str(PurePosixPath(member).with_suffix("") if _kind(member) else PurePosixPath(member))
-
-
-# -- content of files ------------------------------------------------------------------------------
 
 
 def _begins_as_xml(head: bytes) -> bool:

@@ -27,9 +27,8 @@ _ALIGNMENT = 64
 
 
 class IndexSections(dict[str, npt.NDArray[Any]]):
-    """The memory-mapped arrays of an index by their names; each is hashed when it is first used.
+    """The memory-mapped arrays of an index by their names; a damaged one is refused when used.
 
-    Changes in an array would give wrong results that look right, so a damaged one is refused.
     Everything is read from the file that was opened, although another one may have taken its name.
     `layout` has type, offset, size and hash of each; `identity` is the sha256 of the header.
     """
@@ -122,7 +121,7 @@ def open_sections(path: Path) -> tuple[dict[str, Any], IndexSections]:
 
 
 def is_index(path: Path) -> bool:
-    """Return True if a file begins as an index does."""
+    """Return True if this is a file that begins as an index does."""
     try:
         if not path.is_file():
             return False
