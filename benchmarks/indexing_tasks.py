@@ -67,12 +67,12 @@ def _index(source: Path, output: Path, workers: int) -> Report:
     output.unlink(missing_ok=True)
     shutil.rmtree(output.with_name(f".{output.name}.partial"), ignore_errors=True)
     with Processes(workers) if workers > 1 else nullcontext() as executor:
-        summary = build_index(source, output, executor=executor, progress=progress)
+        index = build_index(source, output, executor=executor, progress=progress)
     return {
         "bytes": read_bytes,
-        "elements": summary.elements,
-        "documents": summary.documents,
-        "paths": summary.paths,
+        "elements": index.elements,
+        "documents": len(index),
+        "paths": index.header["paths"],
         "index_bytes": output.stat().st_size,
     }
 

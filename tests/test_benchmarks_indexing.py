@@ -21,8 +21,8 @@ def test_same_seed_same_bytes(tmp_path: Path) -> None:
 
 def test_articles_are_as_long_and_dense_as_those_of_wikipedia(tmp_path: Path) -> None:
     articles = generate(tmp_path / "a", 2_000_000)
-    summary = build_index(tmp_path / "a", tmp_path / "index")
-    assert summary.documents == articles
+    index = build_index(tmp_path / "a", tmp_path / "index")
+    assert len(index) == articles
     assert 4000 < 2_000_000 / articles < 12_000
-    assert 50 < summary.elements / articles < 150
+    assert 50 < index.elements / articles < 150
     assert {doc.partition("/")[0] for doc in Collection.open(tmp_path / "index")} == set(PARTS)

@@ -106,7 +106,9 @@ def test_fetch_and_browse_reports_curves_of_both_levels(
 
 def test_snapping_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     args = ("spans", "-j", "elements", "-C", "index", "-m", "gr@2")
-    assert_refused(evaluate(capsys, *args), "spans:2: [20,45) of 'D1' is no element; the smallest")
+    assert_refused(
+        evaluate(capsys, *args), "spans:2: [20,45) of 'D1' is not an element; the smallest"
+    )
     assert scored(capsys, *args, "--snap") == (
         [pytest.approx(1.5 / TOTAL)],
         ["mine: results mapped to the smallest element around them: 1"],
@@ -237,7 +239,9 @@ def test_runs_of_offsets_become_elements(folder: Path, capsys: pytest.CaptureFix
     )
     args = ("by-offset", "out", "--to", "elements", "-C", "index")
     refused = call(capsys, "convert", *args)
-    assert_refused(refused, "by-offset:4: [0,5) of 'D1' is no element; the smallest around it is ")
+    assert_refused(
+        refused, "by-offset:4: [0,5) of 'D1' is not an element; the smallest around it is "
+    )
     outcome = call(capsys, "convert", *args, "--snap")
     assert outcome.code == 0
     assert "warning: results mapped to the smallest element around them: 1\n" in outcome.err

@@ -298,12 +298,11 @@ def test_the_extension_tells_two_files_apart(capsys: pytest.CaptureFixture[str])
     assert "faults.md" in outcome.err
 
 
-def test_a_name_that_ends_like_an_extension_is_a_name_first(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_name_that_two_files_may_mean_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     Path("docs/faults.md.txt").write_text("At 16 A it trips.")
     write("j.jsonl", {"topic": "1", "doc": "faults.md", "quote": "16 A"})
-    assert spans(converted(capsys, "j.jsonl")[0]) == [(3, 7)]
+    outcome = call(capsys, "convert", "j.jsonl", "-", "--to", "jsonl", "--texts", "docs")
+    assert outcome.err.startswith("faults.md.txt: a second, other text of document 'faults.md'")
     write("j.jsonl", {"topic": "1", "doc": "faults", "quote": "16 A"})
     assert spans(converted(capsys, "j.jsonl")[0]) == [at(FAULTS, "16 A")]
 

@@ -342,7 +342,7 @@ def test_a_collection_tells_what_is_the_same(tmp_path: Path) -> None:
 def test_a_passage_can_be_taken_for_the_element_around_it(tmp_path: Path) -> None:
     index_of(tmp_path, {"a.xml": "<x><p>one</p><p>other</p></x>"})
     run, index = run_of("r", t="a:4-6"), tmp_path / "index"
-    assert "is no element" in refusal(lambda: pool(run, unit="element", collection=index))
+    assert "is not an element" in refusal(lambda: pool(run, unit="element", collection=index))
     taken = pool(run, unit="element", collection=index, snap=True)
     assert taken.pool.entries["xpath"].to_list() == ["/x[1]/p[2]"]
     assert taken.warnings == ("r: results mapped to the smallest element around them: 1",)

@@ -293,36 +293,45 @@ def test_the_command_keeps_the_order_of_lines(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("qrels", "message"),
     [
-        ([Passage("1", "D1", 1, 0, 5), Passage("1", "D2", 1)], "qrel 2, query '1', document 'D2'"),
-        ([("1", "D1", 1)], "tuple is not a row"),
-        (pd.DataFrame({"query_id": ["1"], "doc_id": ["D1"]}), "relevance not among the fields"),
+        (
+            [Passage("1", "D1", 1, 0, 5), Passage("1", "D2", 1)],
+            "qrels:2: relevant, but without start and end",
+        ),
+        ([("1", "D1", 1)], "the rows have no query_id, doc_id, relevance; expected named tuples"),
+        (
+            pd.DataFrame({"query_id": ["1"], "doc_id": ["D1"]}),
+            "the rows have no relevance; expected",
+        ),
     ],
 )
 def test_qrels_that_cannot_be_used_are_said(qrels: Any, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(FovealError, match=message):
         bridge.judgements_of(qrels)
 
 
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (("1", "D1", float("nan"), 0, 5), "run:1: score is missing or no finite number"),
-        (("1", "D1", None, 0, 5), "run:1: score is missing or no finite number"),
+        (("1", "D1", float("nan"), 0, 5), "run:1: score is missing or not a finite number"),
+        (("1", "D1", None, 0, 5), "run:1: score is missing or not a finite number"),
         (("1", None, 1.0, 0, 5), "run:1: query_id or doc_id is missing"),
-        (("1", "D1", 1.0, 5, 2), "run:1: no span; expected 0 <= start <= end"),
-        (("1", "D1", 1.0, -5, 2), "run:1: no span; expected 0 <= start <= end"),
-        (("1", "D1", 1.0, 0.5, 2), "start holds 0.5; expected whole numbers"),
-        (("1", "D1", "high", 0, 5), "score holds String; expected numbers"),
+        (("1", "D1", 1.0, 5, 2), "run:1: not a span; expected 0 <= start <= end"),
+        (("1", "D1", 1.0, -5, 2), "run:1: not a span; expected 0 <= start <= end"),
+        (("1", "D1", 1.0, 0.5, 2), "run:1: start, end: expected whole numbers"),
+        (
+            ("1", "D1", "high", 0, 5),
+            "score, start, end: expected numbers; conversion from `str` to `f64` failed",
+        ),
     ],
 )
 def test_results_that_other_readers_refuse_are_refused(result: Any, message: str) -> None:
     with pytest.raises(FovealError) as caught:
         bridge.run_of([ScoredPassage(*result)])
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message)
 
 
 def test_half_an_offset_is_refused() -> None:
-    with pytest.raises(UsageError, match="a start without an end"):
+    with pytest.raises(FovealError, match="a start without an end"):
         bridge.run_of([ScoredPassage("1", "D1", 1.0, start=3)])
 
 

@@ -7,15 +7,11 @@ import gzip
 import io
 import json
 import lzma
-import subprocess
-import sys
 import tarfile
-import textwrap
 import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import zstandard
@@ -26,13 +22,9 @@ from foveal.collection import (
     Limits,
     SourceTexts,
     build_index,
-    building,
-    parsing,
     sources,
 )
-from foveal.collection.parsing import Recorder
 from foveal.collection.sources import DocumentSource
-from foveal.errors import FovealError
 from inputs import refusal
 
 SMALL = BuildOptions(max_errors=9, limits=Limits(size=1000))
@@ -84,8 +76,8 @@ def packed(kind: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("kind", ["directory", "zip", "tar"])
 def test_a_document_of_too_many_bytes_is_a_failure_of_its_own(kind: str, tmp_path: Path) -> None:
-    summary = build_index(packed(kind, tmp_path), tmp_path / "x", SMALL)
-    assert summary.failures == (("b.xml", TOO_LONG), ("c.txt", TOO_LONG), ("r", TOO_LONG))
+    index = build_index(packed(kind, tmp_path), tmp_path / "x", SMALL)
+    assert index.header["failures"] == [[name, TOO_LONG] for name in ("b.xml", "c.txt", "r")]
     assert lengths(tmp_path / "x") == {"a": 1, "d": 993}
 
 
@@ -112,8 +104,8 @@ def test_lines_that_are_too_long_are_passed(
     sizes = [1, 10_000, 3, 1000 - len('{"doc": "3", "text": ""}\n'), 2000]
     rows = [json.dumps({"doc": str(i), "text": "x" * n}) for i, n in enumerate(sizes)]
     source.write_text("\n".join([rows[0], "", *rows[1:]]))
-    summary = build_index(source, tmp_path / "x", SMALL)
-    assert summary.failures == (("d.jsonl:3", TOO_LONG), ("d.jsonl:6", TOO_LONG))
+    index = build_index(source, tmp_path / "x", SMALL)
+    assert index.header["failures"] == [["d.jsonl:3", TOO_LONG], ["d.jsonl:6", TOO_LONG]]
     assert lengths(tmp_path / "x") == {"0": 1, "2": 3, "3": sizes[3]}
 
 
@@ -129,11 +121,11 @@ def test_a_tar_file_that_grows_is_read_in_little_memory(tmp_path: Path) -> None:
     del data
     tracemalloc.start()
     try:
-        summary = build_index(source, tmp_path / "x", SMALL)
+        index = build_index(source, tmp_path / "x", SMALL)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert (summary.documents, summary.failures) == (1, (("b.xml", TOO_LONG),))
+    assert (len(index), index.header["failures"]) == (1, [["b.xml", TOO_LONG]])
     assert peak < 300e6
 
 
@@ -147,94 +139,4 @@ def test_a_tar_file_with_a_name_that_never_ends(kind: bytes, tmp_path: Path) -> 
     message = f"{source}: damaged archive: a name of 8589934592 bytes"
     assert refusal(build_index, source, tmp_path / "x") == message
     source.write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(4096))
-    assert "is no collection" in refusal(DocumentSource, source)
-
-
-# -- the memory -----------------------------------------------------------------------------------
-
-NO_MEMORY = "the document takes more memory than there is"
-
-LIMITED = """
-    import resource, sys
-    from pathlib import Path
-    import foveal.collection
-    from foveal.cli import main
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + (256 << 20),) * 2)
-    sys.exit(main(sys.argv[1:]))
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and a limit of the address space")
-@pytest.mark.parametrize("name", ["big.xml", "big.txt", "big.jsonl", "zip"])
-def test_a_document_larger_than_memory_fails_alone(name: str, tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "a.xml").write_text("<a>1</a>")
-    (source / "z.xml").write_text("<a>2</a>")
-    head, tail = {
-        "big.xml": (b"<a>", b"</a>"),
-        "big.txt": (b"", b""),
-        "big.jsonl": (b'{"doc": "b", "text": "', b'"}\n'),
-        "zip": (b"<a>", b"</a>"),
-    }[name]
-    place = {"big.jsonl": "big.jsonl:1", "zip": "big.xml"}.get(name, name)
-    with (source / place.partition(":")[0]).open("wb") as stream:
-        stream.write(head)
-        for _ in range(200):
-            stream.write(b"x" * (1 << 20))
-        stream.write(tail)
-    if name == "zip":
-        with zipfile.ZipFile(tmp_path / "source.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted(source.iterdir()):
-                archive.write(path, path.name)
-        source = tmp_path / "source.zip"
-    command = ["index", str(source), "-o", str(tmp_path / "x"), "--max-errors", "1", "-w", "1"]
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(LIMITED), *command], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.endswith(f"\n  {place}: {NO_MEMORY}\n")
-    assert lengths(tmp_path / "x") == {"a": 1, "z": 1}
-    assert not [*tmp_path.glob(".x.*")]
-
-
-@pytest.mark.parametrize("batches", [0, 2])
-def test_a_build_without_memory_says_so_and_leaves_nothing(
-    batches: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(sources, "_BATCH_FILES", 1)
-    source = write_directory(tmp_path / "d", {f"{i}.txt": str(i) for i in range(3)})
-    parse, parsed = building._parse, [0]
-
-    def fail(*args: Any, **options: Any) -> object:
-        if parsed[0] == batches:
-            raise MemoryError
-        parsed[0] += 1
-        return parse(*args, **options)
-
-    monkeypatch.setattr(building, "_parse", fail)
-    message = refusal(build_index, source, tmp_path / "x", error=FovealError)
-    assert message.startswith("the build takes more memory than there is; ")
-    assert [path.name for path in tmp_path.iterdir()] == ["d"]
-
-
-def test_a_document_that_does_not_fit_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(text: str) -> bytes:
-        if "no" in text:
-            raise MemoryError
-        return bytes(16)
-
-    monkeypatch.setattr(parsing, "text_digest", refuse)
-    recorder = Recorder()
-    recorder.add("one", b"<a>1</a>")
-    for add in (
-        lambda: recorder.add("no", b"<b>n<c>o</c></b>"),
-        lambda: recorder.add("no", "none"),
-    ):
-        with pytest.raises(MemoryError):
-            add()
-    recorder.add("two", b"<c><a>22</a></c>")
-    batch = recorder.batch()
-    assert (batch.documents, batch.lengths.tolist()) == (("one", "two"), [1, 2])
-    assert batch.paths.tags == ("a", "c")
+    assert "is not a collection" in refusal(DocumentSource, source)

@@ -158,7 +158,7 @@ def test_a_document_may_be_named_by_an_element(tag: str, name: str) -> None:
     [
         (b"<a/>", "no <id> element to name the document by"),
         (b"<a><id> </id></a>", "the document's name is empty"),
-        (b"<a><id>x\ny</id></a>", "the document's name holds a line break"),
+        (b"<a><id>x\ny</id></a>", "the document's name is empty, holds a line break"),
     ],
 )
 def test_documents_without_a_name_are_refused(data: bytes, message: str) -> None:

@@ -38,6 +38,6 @@ def test_what_is_missing_or_no_index_is_refused_every_time(tmp_path: Path) -> No
             open_cached(tmp_path / "index")
     (tmp_path / "index").write_text("<a/>")
     for _ in range(2):
-        with pytest.raises(InputError, match="is no collection index"):
+        with pytest.raises(InputError, match="is not a collection index"):
             open_cached(tmp_path / "index")
     assert open_cached(built(tmp_path, "<a>one</a>")).element("d", "/a").end == 3

@@ -182,7 +182,9 @@ def point(collection: Collection, doc: str, offset: int) -> str:
     """The first text node that holds an offset, and where in it."""
     element = collection.smallest_around(doc, offset, offset + 1)
     number, reached = 0, element.start
-    for child in [*collection.children(doc, element.xpath), None]:
+    every = collection.all_elements(doc)
+    below = [child for child in every if child.xpath.rpartition("/")[0] == element.xpath]
+    for child in [*below, None]:
         until = element.end if child is None else child.start
         if until > reached:
             number += 1

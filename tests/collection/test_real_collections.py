@@ -69,9 +69,8 @@ def check(collection: Collection, doc: str, data: bytes) -> int:
 
 @needs_articles
 def test_inex_articles(tmp_path: Path) -> None:
-    summary = build_index(ARTICLES, tmp_path / "index")
-    assert (summary.documents, summary.failures) == (13, ())
-    collection = Collection.open(tmp_path / "index")
+    collection = build_index(ARTICLES, tmp_path / "index")
+    assert (len(collection), collection.header["failures"]) == (13, [])
     found = 0
     for path in ARTICLES.glob("*.xml"):
         data = path.read_bytes()
@@ -79,7 +78,7 @@ def test_inex_articles(tmp_path: Path) -> None:
         root = parsed(data)
         for element in islice(root.iter("p"), 20):
             assert path_of(element) in {e.xpath for e in collection.all_elements(path.stem)}
-    assert found == summary.elements == 15_293
+    assert found == collection.elements == 15_293
 
 
 @needs_articles
@@ -111,11 +110,10 @@ def articles() -> Iterator[tuple[str, bytes]]:
 
 @pytest.fixture(scope="module")
 def jats(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    path = tmp_path_factory.mktemp("jats") / "index"
-    summary = build_index(JATS, path)
-    assert (summary.documents, summary.failures) == (915, ())
-    assert summary.elements == 1_257_696
-    return Collection.open(path)
+    collection = build_index(JATS, tmp_path_factory.mktemp("jats") / "index")
+    assert (len(collection), collection.header["failures"]) == (915, [])
+    assert collection.elements == 1_257_696
+    return collection
 
 
 @needs_jats

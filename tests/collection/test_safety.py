@@ -495,9 +495,9 @@ def test_an_encoding_that_reads_nothing_fails_its_document_only(tmp_path: Path) 
     source.mkdir()
     (source / "bad.xml").write_text('<?xml version="1.0" encoding="undefined"?><a>x</a>')
     (source / "good.xml").write_text("<a>x</a>")
-    summary = build_index(source, tmp_path / "index", BuildOptions(max_errors=1))
-    assert summary.documents == 1
-    assert "'undefined' is not read" in str(summary.failures[0])
+    index = build_index(source, tmp_path / "index", BuildOptions(max_errors=1))
+    assert len(index) == 1
+    assert "'undefined' is not read" in str(index.header["failures"][0])
 
 
 @pytest.mark.parametrize(

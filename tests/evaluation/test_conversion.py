@@ -156,7 +156,7 @@ def test_paragraph_spans_are_named_by_their_elements(collection: Collection) -> 
 
 def test_windows_are_no_elements_unless_they_are_snapped(collection: Collection) -> None:
     run = foveal.read_run(CAMPAIGN / "runs" / "windows.jsonl")
-    with pytest.raises(InputError, match="is no element; the smallest around it is /article"):
+    with pytest.raises(InputError, match="is not an element; the smallest around it is /article"):
         place_elements(run, collection)
     snapped = place_elements(run, collection, snap=True)
     assert snapped.xpath is not None

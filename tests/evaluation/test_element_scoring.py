@@ -117,7 +117,7 @@ def test_a_result_that_is_no_element_is_refused_or_snapped(folder: Path, index: 
         ]
     )
     assert refusal(folder, results, "gr@3", collection=index).splitlines() == [
-        f"run:{line}: {span} of 'D1' is no element; the smallest around it is {xpath} "
+        f"run:{line}: {span} of 'D1' is not an element; the smallest around it is {xpath} "
         "(--snap takes it)"
         for line, span, xpath in (
             (2, "[20,45)", "/a[1]/s[1]"),
@@ -135,7 +135,9 @@ def test_passages_named_by_points_are_snapped_too(folder: Path, index: Path) -> 
     (value,), said = scores(folder, run_lines([whole]), "gr@1", collection=index)
     assert (value, said) == (pytest.approx(1 / TOTAL), [])
     message = refusal(folder, run_lines([part]), "gr@1", collection=index)
-    assert message.startswith("run:2: [25,29) of 'D1' is no element; the smallest around it is /a")
+    assert message.startswith(
+        "run:2: [25,29) of 'D1' is not an element; the smallest around it is /a"
+    )
     (value,), _ = scores(folder, run_lines([part]), "gr@1", collection=index, snap=True)
     assert value == pytest.approx(1 / TOTAL)
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.errors import UsageError
 from foveal.nexi import (
     CAS,
     CO,
@@ -252,11 +251,6 @@ def test_a_constant_is_printed_in_quotes_that_it_does_not_hold(text: str, printe
     assert parse(printed, lenient=True) == query
 
 
-def test_no_quotes_fit_around_both_kinds() -> None:
-    with pytest.raises(UsageError, match="holds both kinds of quotes; expected one at most"):
-        Compare(None, "=", "a'b\"", quoted=True)
-
-
 @given(st.text(alphabet="/@*()[]|.,\"'+-<>=ab1 aboutandor\n", max_size=40), st.booleans())
 @settings(max_examples=500)
 def test_any_text_parses_or_is_refused_at_a_place(text: str, lenient: bool) -> None:
@@ -317,8 +311,3 @@ def test_target_and_support() -> None:
 
 def test_tags_of_an_xpath() -> None:
     assert tags_of("/article[1]/m:math[2]/p") == ("article", "m:math", "p")
-
-
-def test_queries_display_themselves() -> None:
-    assert parse("a")._repr_html_() == "<code>a</code>"
-    assert parse("//a[.//b < 3]")._repr_html_() == "<code>//a[.//b &lt; 3]</code>"

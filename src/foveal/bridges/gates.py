@@ -1,8 +1,7 @@
 """Gates for continuous integration: is a run good enough, and no worse than before?
 
 A gate checks results or a comparison and gives one sentence for each run and measure: the score
-with its confidence interval, and if it passed, the loss that it would have detected. Commands, the
-helpers for pytest and the summary of a build print these sentences.
+with its confidence interval, and if it passed, the loss that it would have detected.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.analysis.comparison import Comparison
-from foveal.analysis.pairs import Pairs, TestSettings
+from foveal.analysis.pairs import TestSettings
 from foveal.analysis.score_matrix import parse_label, select_labels
 from foveal.analysis.significance import detectable_effect
 from foveal.errors import UsageError, counted, some
@@ -29,8 +28,7 @@ __all__ = ["Check", "at_least", "bounds_of", "not_worse", "summary", "with_basel
 Floats = npt.NDArray[np.float64]
 ALL = "all"
 _DIGITS = 4
-_ROUNDING = 1e-12
-"""A bound that only rounding misses is met."""
+_ROUNDING = 1e-12  # a bound that only rounding misses is met
 
 
 @dataclass(frozen=True)
@@ -60,9 +58,9 @@ def bounds_of(texts: Sequence[str], *, default: float | None = None) -> dict[str
     """
     found: dict[str, float] = {}
     for text in texts:
-        measure, equals, number = text.rpartition("=")
+        measure, _, number = text.rpartition("=")
         try:
-            bound = float(number) if equals else math.nan
+            bound = float(number) if measure else math.nan
         except ValueError:
             bound = math.nan
         if not math.isfinite(bound):
@@ -77,7 +75,46 @@ def bounds_of(texts: Sequence[str], *, default: float | None = None) -> dict[str
     return found
 
 
-# -- good enough -------------------------------------------------------------------------------
+def _by_label(held: Sequence[str], bounds: Mapping[str, float]) -> dict[str, float]:
+    """Return bounds by the labels of the results, for any spelling of the measures."""
+    return {
+        label: float(bound)
+        for given, bound in bounds.items()
+        for label in select_labels(held, [given])
+    }
+
+
+def _describe_interval(low: float, high: float, settings: TestSettings) -> str:
+    return f"{100 * settings.confidence:g} % interval {low:.{_DIGITS}f} to {high:.{_DIGITS}f}"
+
+
+def _describe_loss(loss: float | None, *, up: bool) -> str:
+    if loss is None:
+        return ""
+    return f"; {'a loss' if up else 'an increase'} of {loss:.2g} would have been detected"
+
+
+def _find_detectable_loss(
+    values: Floats, allowed: float, settings: TestSettings, *, tests: int = 0
+) -> float | None:
+    """Return the smallest true loss that a gate detects with the power of the settings.
+
+    `values` are scores or differences by topic, and `allowed` is the loss of their mean up to which
+    the gate passes. `tests` t-tests are corrected together; 0 if the gate does not test. If all
+    values are equal, they say nothing about the spread over topics.
+    """
+    from scipy.special import stdtrit
+
+    topics, deviation = len(values), float(values.std(ddof=1))
+    if np.ptp(values) <= _ROUNDING:
+        return None
+    loss = allowed + float(stdtrit(topics - 1, settings.power)) * deviation / math.sqrt(topics)
+    if tests:
+        # The first step of every correction compares the smallest p with alpha / tests.
+        alpha = settings.alpha / (1 if settings.correction == "none" else tests)
+        effect = detectable_effect(topics, power=settings.power, alpha=alpha, tails=settings.tails)
+        loss = max(loss, effect * deviation)
+    return loss
 
 
 def at_least(
@@ -97,8 +134,7 @@ def at_least(
     settings = settings or TestSettings()
     checks = []
     for label, bound in _by_label(results.measures, bounds).items():
-        k = results.measures.index(label)
-        measure = parse_label(label)
+        k, measure = results.measures.index(label), parse_label(label)
         up = measure is None or measure.higher_is_better is not False
         up = up and label not in results.lower_is_better
         for i, run in enumerate(results.runs):
@@ -107,7 +143,7 @@ def at_least(
             relation = (("below", "at least"), ("above", "at most"))[not up][passed]
             shown = f"{mean:.{_DIGITS}f} is {relation} {bound:g}"
             if math.isnan(mean):
-                shown = f"has no score to hold against {bound:g}"
+                shown = f"has no score to compare with {bound:g}"
             values = results.values[i, :, k]
             values = values[~np.isnan(values) & results.counted[i]]
             basis, loss = counted(len(values), "topic"), None
@@ -124,85 +160,25 @@ def at_least(
     return tuple(checks)
 
 
-def _by_label(held: Sequence[str], bounds: Mapping[str, float]) -> dict[str, float]:
-    """Return bounds by the labels of the results, for any spelling of the measures."""
-    return {
-        label: float(bound)
-        for given, bound in bounds.items()
-        for label in select_labels(held, [given])
-    }
-
-
-def _describe_interval(low: float, high: float, settings: TestSettings) -> str:
-    return f"{100 * settings.confidence:g} % interval {low:.{_DIGITS}f} to {high:.{_DIGITS}f}"
-
-
-def _find_detectable_loss(
-    values: Floats, allowed: float, settings: TestSettings, *, tests: int = 0
-) -> float | None:
-    """Return the smallest true loss that a gate detects with the power of the settings.
-
-    Parameters
-    ----------
-    values : float array
-        Scores or differences by topic.
-    allowed : float
-        Loss of the observed mean up to which the gate passes.
-    settings : TestSettings
-    tests : int
-        Number of t-tests that are corrected together; 0 if the gate does not test.
-
-    Returns
-    -------
-    float or None
-        None if all values are equal: they say nothing about the spread over topics.
-    """
-    from scipy.special import stdtrit
-
-    topics, deviation = len(values), float(values.std(ddof=1))
-    if np.ptp(values) <= _ROUNDING:
-        return None
-    loss = allowed + float(stdtrit(topics - 1, settings.power)) * deviation / math.sqrt(topics)
-    if tests:
-        # The first step of every correction compares the smallest p with alpha / tests.
-        alpha = settings.alpha / (1 if settings.correction == "none" else tests)
-        effect = detectable_effect(topics, power=settings.power, alpha=alpha, tails=settings.tails)
-        loss = max(loss, effect * deviation)
-    return loss
-
-
-def _describe_loss(loss: float | None, *, up: bool) -> str:
-    if loss is None:
-        return ""
-    return f"; {'a loss' if up else 'an increase'} of {loss:.2g} would have been detected"
-
-
-# -- no worse ----------------------------------------------------------------------------------
-
-
 def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results, str]:
     """Join results and a run saved earlier; return them and the name of that run.
 
     A file of one run is the baseline; of several, the run with the name of the only run given.
     If both have the same name, the saved one is called ``NAME (baseline)``.
     """
-    if len(saved.runs) == 1:
-        picked = saved.runs[0]
-    elif len(results.runs) == 1 and results.runs[0] in saved.runs:
+    picked = saved.runs[0]
+    if len(saved.runs) > 1:
         picked = results.runs[0]
-    else:
-        raise UsageError(
-            f"{path} holds {len(saved.runs)} runs, {some(saved.runs)}, and none of them is the one "
-            "to compare with; expected one run, or one of the name of the only run given"
-        )
+        if len(results.runs) > 1 or picked not in saved.runs:
+            raise UsageError(
+                f"{path} holds {len(saved.runs)} runs, {some(saved.runs)}; expected one run, or "
+                "one with the name of the only run given"
+            )
     groups = results.meta.get("groups") or saved.meta.get("groups")
     results, saved = results.without_groups(), saved.without_groups()
     shared = [label for label in results.measures if label in saved.measures]
     if not shared:
-        raise UsageError(
-            f"{path} has no measure in common with the runs; it holds {some(saved.measures)}, they "
-            f"are scored by {some(results.measures)}"
-        )
+        raise UsageError(f"{path} has no measure in common with the runs: {some(saved.measures)}")
     name = picked if picked not in results.runs else f"{picked} (baseline)"
     while name in results.runs:
         name += "_"
@@ -214,19 +190,11 @@ def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results,
 def not_worse(
     found: Comparison, margins: Mapping[str, float], *, significantly: bool = True
 ) -> tuple[Check, ...]:
-    """Check that no run is worse than the baseline by more than a margin.
+    """Check that no run is worse than the baseline of a comparison by more than a margin.
 
-    Parameters
-    ----------
-    found : Comparison
-        With a baseline.
-    margins : mapping of measure to float
-        ``all`` is for every measure that is not named.
-    significantly : bool
-        A run is worse only if the first test of the comparison says so; else whenever its mean is.
+    In `margins`, ``all`` is for every measure that is not named. Unless `significantly` is False,
+    a run is worse only if the first test of the comparison says so.
 
-    Examples
-    --------
     >>> from foveal import compare
     >>> rows = [("old", str(t), "AP", 0.5 + t / 10) for t in range(4)]
     >>> rows += [("new", str(t), "AP", 0.4 + t / 9) for t in range(4)]
@@ -240,52 +208,42 @@ def not_worse(
     held = [pairs.measure for pairs in found.measures]
     named = _by_label(held, {label: bound for label, bound in margins.items() if label != ALL})
     every = dict.fromkeys(held, float(margins[ALL])) if ALL in margins else {}
-    return tuple(
-        check
-        for label, margin in (every | named).items()
-        for check in _check_pairs(found[label], margin, significantly=significantly)
-    )
-
-
-def _check_pairs(pairs: Pairs, margin: float, *, significantly: bool) -> list[Check]:
-    """Check the first run of each pair against the second, the baseline."""
-    settings, checks = pairs.settings, []
-    test, up = settings.tests[0], pairs.scores.higher_is_better
-    rows = pairs.table.head(len(pairs.first)).iter_rows(named=True)  # those of the first test
-    for row, differences in zip(rows, pairs.differences, strict=True):
-        run, mean = row["run"], f"{row['mean']:.{_DIGITS}f}"
-        other = f"{row['other']}'s {row['other_mean']:.{_DIGITS}f}"
-        lost = row["difference"] * (-1 if up else 1)
-        worse = row["better"] == row["other"] and lost > margin + _ROUNDING
-        passed = not (worse and (row["significant"] or not significantly))
-        if lost <= 0:
-            verdict = f"no worse than {other}"
-        elif not worse:
-            verdict = f"worse than {other}, but by no more than {margin:g}"
-        elif row["significant"]:
-            verdict = f"significantly worse than {other}"
-        else:
-            verdict = f"worse than {other}, but not significantly"
-        p = row["p_corrected"]
-        chance = "< 0.0001" if p < 0.00005 else f"{p:.{_DIGITS}f}"
-        basis = (
-            f"difference {row['difference']:+.{_DIGITS}f}, "
-            f"{_describe_interval(row['low'], row['high'], settings)}, "
-            f"corrected p {chance} ({test}), {counted(row['topics'], 'topic')}"
-        )
-        loss = None
-        # Power is known for the t-test alone.
-        if passed and not pairs.is_too_small and (test == "t" or not significantly):
-            tests = len(pairs.first) * pairs.groups if significantly else 0
-            loss = _find_detectable_loss(differences, margin, settings, tests=tests)
-        sentence = f"{run}: {pairs.measure} {mean} is {verdict} ({basis})"
-        sentence += "; too few topics to say" if pairs.is_too_small else ""
-        sentence += _describe_loss(loss, up=up)
-        checks.append(Check(run, pairs.measure, passed, sentence, loss))
-    return checks
-
-
-# -- a summary ---------------------------------------------------------------------------------
+    checks = []
+    for label, margin in (every | named).items():
+        pairs = found[label]
+        settings, up = pairs.settings, pairs.scores.higher_is_better
+        test = settings.tests[0]
+        rows = pairs.table.head(len(pairs.first)).iter_rows(named=True)  # of the first test
+        for row, differences in zip(rows, pairs.differences, strict=True):
+            other = f"{row['other']}'s {row['other_mean']:.{_DIGITS}f}"
+            lost = row["difference"] * (-1 if up else 1)
+            worse = row["better"] == row["other"] and lost > margin + _ROUNDING
+            passed = not (worse and (row["significant"] or not significantly))
+            if lost <= 0:
+                verdict = f"no worse than {other}"
+            elif not worse:
+                verdict = f"worse than {other}, but by no more than {margin:g}"
+            elif row["significant"]:
+                verdict = f"significantly worse than {other}"
+            else:
+                verdict = f"worse than {other}, but not significantly"
+            p = row["p_corrected"]
+            chance = "< 0.0001" if p < 0.00005 else f"{p:.{_DIGITS}f}"
+            sentence = (
+                f"{row['run']}: {label} {row['mean']:.{_DIGITS}f} is {verdict} "
+                f"(difference {row['difference']:+.{_DIGITS}f}, "
+                f"{_describe_interval(row['low'], row['high'], settings)}, "
+                f"corrected p {chance} ({test}), {counted(row['topics'], 'topic')})"
+            )
+            loss = None
+            if pairs.is_too_small:
+                sentence += "; too few topics to say"
+            elif passed and (test == "t" or not significantly):  # only the t-test's power is known
+                tests = len(pairs.first) * pairs.groups if significantly else 0
+                loss = _find_detectable_loss(differences, margin, settings, tests=tests)
+            sentence += _describe_loss(loss, up=up)
+            checks.append(Check(row["run"], label, passed, sentence, loss))
+    return tuple(checks)
 
 
 def summary(
@@ -305,26 +263,23 @@ def summary(
     <BLANKLINE>
     """
     failed = sum(not check.passed for check in checks)
-    verdict = ""
-    if checks:
-        verdict = f": {failed} of {len(checks)} checks failed" if failed else ": all checks passed"
-    sign = ":x: " if failed else ":white_check_mark: " if checks else ""
-    lines = [f"## {sign}{escape_markdown(title)}{verdict}\n"]
+    verdict = f": {failed} of {len(checks)} checks failed" if failed else ": all checks passed"
+    sign = ":x: " if failed else ":white_check_mark: "
+    heading = f"{sign}{escape_markdown(title)}{verdict}" if checks else escape_markdown(title)
+    parts = [f"## {heading}\n"]
     # What failed comes first: a summary is read from the top.
-    told = [
+    sentences = [
         f"- {':white_check_mark:' if check.passed else ':x:'} {escape_markdown(check.sentence)}\n"
         for check in sorted(checks, key=lambda check: check.passed)
     ]
-    lines += ["".join(told)] if told else []
-    lines += [format_tables([table], "markdown") for table in tables]
-    if details:
-        lines.append(_unfolded("Details", [format_tables(details, "markdown")]))
-    if warnings:
-        listed = "".join(f"- {escape_markdown(warning)}\n" for warning in warnings)
-        lines.append(_unfolded(counted(len(warnings), "warning"), [listed]))
-    return "\n".join(lines) + "\n"
-
-
-def _unfolded(title: str, parts: Sequence[str]) -> str:
-    body = "\n".join(parts)
-    return f"<details><summary>{title}</summary>\n\n{body}\n</details>\n"
+    parts += ["".join(sentences)] if sentences else []
+    parts += [format_tables([table], "markdown") for table in tables]
+    unfolded = {"Details": format_tables(details, "markdown") if details else ""}
+    listed = "".join(f"- {escape_markdown(warning)}\n" for warning in warnings)
+    unfolded[counted(len(warnings), "warning")] = listed
+    parts += [
+        f"<details><summary>{name}</summary>\n\n{body}\n</details>\n"
+        for name, body in unfolded.items()
+        if body
+    ]
+    return "\n".join(parts) + "\n"

@@ -1,7 +1,6 @@
 """Foveal's measures in ir_measures: a provider, and the command ``ir_measures`` with offsets.
 
-ir_measures has no plug-ins: its measures and providers are objects in two registries and in the
-list of its default pipeline. `register` adds ours to all three. From then on
+ir_measures has no plug-ins: `register` adds our measures to its registries. From then on
 ``ir_measures.parse_measure("AiP")``, ``ir_measures.calc_aggregate`` and tools built on them, such
 as ``Experiment`` of PyTerrier, know Foveal's measures. Judgements and runs are those of ir_measures
 with two more fields, ``start`` and ``end``. ``python -m foveal.bridges.ir_measures`` is the command
@@ -12,14 +11,17 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, UsageError
+from foveal.errors import FovealError, InputError, UsageError
+from foveal.evaluation import evaluate
 from foveal.files.source import Provenance
+from foveal.formats import read_judgements, read_run
 from foveal.formats.lines import rank_results
 from foveal.measures import Measure, find_measure, registered
 from foveal.model import UNKNOWN, Judgements, Run
@@ -45,8 +47,7 @@ __all__ = [
 ]
 
 NAME = "foveal"
-PREFIX = "foveal_"
-"""Prefix of names that ir_measures uses for its own measures: P, R and AP."""
+PREFIX = "foveal_"  # of names that ir_measures uses for its own measures: P, R and AP
 _ID = re.compile(r"(?P<doc>.+)[:#](?P<start>\d+)-(?P<end>\d+)", re.DOTALL)
 
 
@@ -79,32 +80,25 @@ class ScoredPassage(NamedTuple):
 # -- measures ----------------------------------------------------------------------------------
 
 
-class _Mean(theirs.base.Agg):
+class _Mean(theirs.base.MeanAgg):
     """The mean over the topics on which the measure is defined, as in Foveal."""
-
-    def __init__(self) -> None:
-        self.values: list[float] = []
 
     def add(self, value: float) -> None:
         if not math.isnan(value):
-            self.values.append(value)
-
-    def result(self) -> float:
-        return sum(self.values) / len(self.values) if self.values else math.nan
+            super().add(value)
 
 
 class FovealMeasure(theirs.Measure):
     """A measure of Foveal as a measure of ir_measures."""
 
     AT_PARAM = "cutoff"
-    OWN: str
-    """Its name in Foveal."""
+    OWN: str  # its name in Foveal
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
         # Refuse unknown parameters here: ir_measures cannot print a measure that has them.
-        for name in params.keys() - self.SUPPORTED_PARAMS.keys():
-            find_measure(self.OWN)(**{name: params[name]})
+        unknown = params.keys() - self.SUPPORTED_PARAMS.keys()
+        find_measure(self.OWN)(**{name: params[name] for name in unknown})
 
     @property
     def foveal(self) -> Measure:
@@ -117,31 +111,20 @@ class FovealMeasure(theirs.Measure):
         return measure
 
     def validate_params(self) -> None:
-        """Check parameters as Foveal does, with messages that say what is expected."""
-        if not self.validated:
-            self.foveal  # noqa: B018 - checks the parameters
-            self.validated = True
+        self.foveal  # noqa: B018 - checks the parameters
 
     def aggregator(self) -> theirs.base.Agg:
-        summed = find_measure(self.OWN).summed
-        return theirs.SumAgg() if summed else _Mean()
+        return theirs.SumAgg() if find_measure(self.OWN).summed else _Mean()
 
 
 def _make_measure(name: str, measure: Measure) -> FovealMeasure:
     """Return one of our measures as an instance of a new class for ir_measures."""
     info: Any = theirs.ParamInfo  # has no types
-    at = info(required=measure.cutoff.required, desc=measure.cutoff.value)
-    parameters = {"cutoff": at} | {
-        p.name: info(default=p.default, desc=p.description) for p in measure.parameters
-    }
-    fields = {
-        "__name__": name,
-        "__doc__": measure.__doc__,
-        "NAME": name,
-        "OWN": measure.name,
-        "SUPPORTED_PARAMS": parameters,
-    }
-    made: FovealMeasure = type(f"_{name}", (FovealMeasure,), fields)()
+    parameters = {p.name: info(default=p.default, desc=p.description) for p in measure.parameters}
+    parameters["cutoff"] = info(required=measure.cutoff.required, desc=measure.cutoff.value)
+    fields = {"__name__": name, "__doc__": measure.__doc__, "NAME": name, "OWN": measure.name}
+    kind = type(f"_{name}", (FovealMeasure,), fields | {"SUPPORTED_PARAMS": parameters})
+    made: FovealMeasure = kind()
     return made
 
 
@@ -162,48 +145,31 @@ def judgements_of(qrels: Any) -> Judgements:
     >>> judgements_of([Passage("1", "D1", 1, 10, 40, length=100), Passage("1", "D2", 0)])
     <Judgements: 1 topics, 2 documents judged, 1 relevant>
     """
-    frame = _frame(qrels, "relevance", ("start", "end", "length", "bep"))
-    relevant = pl.col("relevance") > 0
-    placed = pl.col("start").is_not_null() & pl.col("end").is_not_null()
+    frame = _read_rows(qrels, "relevance", ("start", "end", "length", "bep"))
+    relevant, placed = pl.col("relevance") > 0, pl.col("start").is_not_null()
     with_text = bool(frame.select((relevant & placed).any()).item())
-    if with_text:
-        _check_placed(frame.with_row_index("number", offset=1).filter(relevant & ~placed))
+    lacking = frame.filter(relevant & ~placed)
+    if with_text and len(lacking):
+        message = "relevant, but without start and end; expected them in all relevant rows or none"
+        raise InputError.at("frame.value", "qrels", lacking["line"][0], message)
+    own = relevant & placed
     rows = frame.group_by("query_id", "doc_id", maintain_order=True).agg(
         pl.col("length").max(),
         pl.col("bep").drop_nulls().first(),
         relevant.any().alias("relevant"),
-        pl.col("start").filter(relevant & placed),
-        pl.col("end").filter(relevant & placed),
+        pl.col("start", "end").filter(own),
+        own.sum().alias("passages"),
     )
-    if not with_text:
-        rows = rows.with_columns(
-            start=pl.lit([], pl.List(pl.Int64)), end=pl.lit([], pl.List(pl.Int64))
-        )
-    table = rows.select(
-        pl.col("query_id").alias("topic"),
-        pl.col("doc_id").alias("doc"),
-        "length",
-        "bep",
-        "relevant",
-    ).with_row_index("line", offset=1)
+    line = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
     start, end = (rows[c].explode().drop_nulls().to_numpy().copy() for c in ("start", "end"))
     return Judgements.from_rows(
-        table.with_columns(pl.col("line").cast(pl.Int64)),
-        rows["start"].list.len().to_numpy().astype(np.int64),
-        start.astype(np.int64),
-        end.astype(np.int64),
+        rows.select("length", "bep", "relevant", topic="query_id", doc="doc_id", line=line),
+        rows["passages"].to_numpy().astype(np.int64),
+        start,
+        end,
         source=Provenance("qrels"),
         has_text=with_text,
     )
-
-
-def _check_placed(lacking: pl.DataFrame) -> None:
-    if len(lacking):
-        number, query, doc = lacking.select("number", "query_id", "doc_id").row(0)
-        raise UsageError(
-            f"qrel {number}, query {query!r}, document {doc!r}: relevant, but without start and "
-            "end; expected them in all relevant rows or in none"
-        )
 
 
 def run_of(run: Any, name: str = "run") -> Run:
@@ -217,11 +183,8 @@ def run_of(run: Any, name: str = "run") -> Run:
     >>> run_of(results).doc.to_list()
     ['D2', 'D1']
     """
-    frame = _frame(run, "score", ("start", "end")).with_row_index("line", offset=1)
+    frame = _read_rows(run, "score", ("start", "end"))
     frame = rank_results(frame.sort("start", "end"), doc="doc_id")
-    part = (pl.col("start").is_null() != pl.col("end").is_null()).any()
-    if frame.select(part).item():
-        raise UsageError("a result has a start without an end, or an end without a start")
     return Run.from_columns(
         topic=frame["query_id"],
         doc=frame["doc_id"],
@@ -234,96 +197,71 @@ def run_of(run: Any, name: str = "run") -> Run:
     )
 
 
-def _frame(data: Any, value: str, optional: Sequence[str]) -> pl.DataFrame:
-    """Return named tuples, a DataFrame or nested dicts as one table; missing values are null."""
-    number = pl.Float64 if value == "score" else pl.Int64
-    schema: dict[str, Any] = {"query_id": pl.String, "doc_id": pl.String, value: number}
-    schema |= dict.fromkeys(optional, pl.Int64)
-    columns: dict[str, Sequence[Any]]
+def _read_rows(data: Any, value: str, optional: Sequence[str]) -> pl.DataFrame:
+    """Return named tuples, a DataFrame or nested dicts as one table with the number of each row.
+
+    Missing offsets are null: None, nan from a DataFrame, or `UNKNOWN`.
+    """
+    names = ("query_id", "doc_id", value, *optional)
+    columns: dict[str, Any]
+    rows: Any = data
     if isinstance(data, Mapping):
         rows = [(q, d, v) for q, docs in data.items() for d, v in docs.items()]
-        columns = dict(zip(("query_id", "doc_id", value), zip(*rows, strict=True), strict=False))
+        columns = dict(zip(names, zip(*rows, strict=True), strict=False))
     elif hasattr(data, "columns"):
-        columns = {c: data[c].to_list() for c in data.columns if c in schema}
+        columns = {c: data[c].to_list() for c in data.columns if c in names}
     else:
-        columns = _read_tuples(data, schema)
-    size = len(next(iter(columns.values()), ()))
-    lacking = [c for c in ("query_id", "doc_id", value) if c not in columns]
-    if size and lacking:
-        raise UsageError(f"{', '.join(lacking)} not among the fields {', '.join(columns)}")
-    filled = {
-        c: [None if c in optional and _is_absent(v) else v for v in columns[c]]
-        if c in columns
-        else [None] * size
-        for c in schema
-    }
-    frame = pl.DataFrame([_column(c, v, schema[c]) for c, v in filled.items()])
-    return _check_rows(frame, value)
-
-
-def _column(name: str, values: Sequence[Any], kind: Any) -> pl.Series:
-    """Return a column of its type; refuse texts for numbers, and fractions for whole numbers."""
-    given = pl.Series(name, values, strict=False)
-    if kind == pl.String or given.dtype in (pl.Null, pl.Boolean):
-        return given.cast(kind)
-    if not given.dtype.is_numeric():
-        raise UsageError(f"{name} holds {given.dtype}; expected numbers")
-    if kind == pl.Int64:
-        broken = given.filter(given != given.floor())
-        if len(broken):
-            raise UsageError(f"{name} holds {broken[0]}; expected whole numbers")
-    return given.cast(kind)
-
-
-def _check_rows(frame: pl.DataFrame, value: str) -> pl.DataFrame:
-    """Return the table; refuse rows that the readers of files refuse, with their numbers."""
+        rows = list(data)
+        given = getattr(rows[0], "_fields", ()) if rows else names
+        columns = {c: [getattr(row, c) for row in rows] for c in names if c in given}
+    missing = [c for c in names[:3] if c not in columns]
+    if missing and len(rows) > 0:
+        raise UsageError(
+            f"the rows have no {', '.join(missing)}; expected named tuples with the fields "
+            f"{', '.join(names)}, a DataFrame with such columns, or a dict of dicts"
+        )
+    size = len(columns.get(value, ()))
+    frame = pl.DataFrame({c: columns.get(c, [None] * size) for c in names}, strict=False)
+    try:
+        frame = frame.select(
+            pl.col("query_id", "doc_id").cast(pl.String),
+            pl.col(value, *optional).cast(pl.Float64).fill_nan(None),
+        )
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).partition("\n")[0]
+        raise UsageError(f"{value}, {', '.join(optional)}: expected numbers; {reason}") from None
+    frame = frame.with_columns(pl.col(*optional).replace(UNKNOWN, None))
+    whole = optional if value == "score" else (value, *optional)
+    start, end = pl.col("start"), pl.col("end")
+    # The readers of files refuse the same.
     wrong = {
         "query_id or doc_id is missing": pl.any_horizontal(pl.col("query_id", "doc_id").is_null()),
-        f"{value} is missing or no finite number": ~pl.col(value)
-        .is_finite()
-        .fill_null(value=False),
-        "no span; expected 0 <= start <= end": (pl.col("start") < 0)
-        | (pl.col("end") < pl.col("start")),
+        f"{value} is missing or not a finite number": ~pl.col(value)
+        .fill_null(math.inf)
+        .is_finite(),
+        "a start without an end, or an end without a start": start.is_null() != end.is_null(),
+        "not a span; expected 0 <= start <= end": (start < 0) | (end < start),
+        f"{', '.join(whole)}: expected whole numbers": pl.any_horizontal(
+            pl.col(c) != pl.col(c).floor() for c in whole
+        ),
     }
-    for message, rows in wrong.items():
-        bad = frame.select(rows.fill_null(value=False).arg_true()).to_series()
-        if len(bad):
-            number = int(bad[0]) + 1
-            raise InputError.at(
-                "frame.value", "run" if value == "score" else "qrels", number, message
-            )
-    return frame
-
-
-def _read_tuples(data: Iterable[Any], schema: Mapping[str, Any]) -> dict[str, Sequence[Any]]:
-    rows = list(data)
-    if not rows:
-        return {}
-    fields = getattr(rows[0], "_fields", None)
-    if fields is None:
-        raise UsageError(
-            f"{type(rows[0]).__name__} is not a row; expected named tuples with the fields "
-            f"{', '.join(schema)}, a DataFrame with such columns, or a dict of dicts"
-        )
-    return {c: [getattr(row, c) for row in rows] for c in schema if c in fields}
-
-
-def _is_absent(value: Any) -> bool:
-    """Return True for a missing offset: None, nan from a DataFrame, or `UNKNOWN`."""
-    return value is None or value == UNKNOWN or (isinstance(value, float) and math.isnan(value))
+    for message, is_wrong in wrong.items():
+        found = frame.select(is_wrong.fill_null(value=False).arg_true()).to_series()
+        if len(found):
+            file = "run" if value == "score" else "qrels"
+            raise InputError.at("frame.value", file, int(found[0]) + 1, message)
+    frame = frame.with_columns(pl.col(*whole).cast(pl.Int64))
+    return frame.with_row_index("line", offset=1)
 
 
 def passages_of(rows: Iterable[Any]) -> Iterator[Any]:
     """Yield passages from rows whose ids hold offsets, ``D1:10-40`` or ``D1#10-40``.
 
-    This is for tools that keep only the id of a result, and for datasets with such ids. An id
-    without offsets means a whole document. No other function interprets ids.
+    An id without offsets means a whole document. No other function interprets ids.
 
     >>> from ir_measures import Qrel, ScoredDoc
     >>> list(passages_of([ScoredDoc("1", "D1:10-40", 0.5)]))
     [ScoredPassage(query_id='1', doc_id='D1', score=0.5, start=10, end=40)]
-    >>> list(passages_of([Qrel("1", "msmarco#7#0-20", 1)]))[0][:5]
-    ('1', 'msmarco#7', 1, 0, 20)
     """
     for row in rows:
         found = _ID.fullmatch(row.doc_id)
@@ -374,37 +312,26 @@ class FovealEvaluator(providers.Evaluator):
         self, measures: Sequence[FovealMeasure], judgements: Judgements, options: Mapping[str, Any]
     ) -> None:
         super().__init__(measures, set(judgements.topics))
-        self.own = [(measure, measure.foveal) for measure in measures]
-        self.judgements = judgements
-        self.options = options
+        self.own = {measure: measure.foveal for measure in measures}
+        self.judgements, self.options = judgements, options
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
-        from foveal.evaluation import evaluate
-
         read = run_of(run)
         if not set(read.topics) & set(self.judgements.topics):
             return  # ir_measures fills in its zeros
-        results = evaluate(read, self.judgements, [own for _, own in self.own], **self.options)
-        at = {label: k for k, label in enumerate(results.measures)}
+        results = evaluate(read, self.judgements, [*self.own.values()], **self.options)
         for j, topic in enumerate(results.topics):
-            for measure, own in self.own:
-                value = float(results.values[0, j, at[own.label]])
+            for measure, own in self.own.items():
+                value = float(results.values[0, j, results.measures.index(own.label)])
                 yield ir_measures.Metric(query_id=topic, measure=measure, value=value)
 
 
 def register(**options: Any) -> tuple[str, ...]:
     """Add our measures to ir_measures, and return their names there.
 
-    Names that ir_measures uses itself get the prefix ``foveal_``. Another call changes only the
-    options.
+    Names that ir_measures uses itself get the prefix ``foveal_``. `options` are those of
+    `foveal.evaluate`, such as ``overlap="union"``; another call changes only them.
 
-    Parameters
-    ----------
-    **options
-        Options of `foveal.evaluate`, such as ``overlap="union"``.
-
-    Examples
-    --------
     >>> names = register()
     >>> "AiP" in names, "AP" in names, "foveal_AP" in names
     (True, False, True)
@@ -416,8 +343,7 @@ def register(**options: Any) -> tuple[str, ...]:
     """
     names = []
     for own, measure in registered().items():
-        known = theirs.registry.get(own)
-        taken = known is not None and not isinstance(known, FovealMeasure)
+        taken = not isinstance(theirs.registry.get(own), FovealMeasure | None)
         name = PREFIX + own if taken else own
         if name not in theirs.registry:
             theirs.register(_make_measure(name, measure))
@@ -436,8 +362,6 @@ def register(**options: Any) -> tuple[str, ...]:
 
 def _read_qrels(path: str) -> list[Passage]:
     """Read judgements of any format into a row for each passage."""
-    from foveal.formats import read_judgements
-
     judged = read_judgements(path).combined()
     rows = []
     for i, doc in enumerate(judged.doc):
@@ -449,40 +373,21 @@ def _read_qrels(path: str) -> list[Passage]:
 
 
 def _read_run(path: str) -> list[ScoredPassage]:
-    """Read a run of any format; positions replace scores that do not give the run's order."""
-    from foveal.formats import read_run
-
+    """Read a run of any format; its order becomes the scores."""
     run = read_run(path)
     if (run.start == UNKNOWN).any():
         raise UsageError(
             f"{path}: results that are XPaths have no offsets; convert it with --collection"
         )
-    places = [
-        (None, None) if e == UNKNOWN else (int(s), int(e))
-        for s, e in zip(run.start, run.end, strict=True)
-    ]
-
-    def with_scores(scores: Any) -> list[ScoredPassage]:
-        return [
-            ScoredPassage(run.topics[t], doc, float(score), *place)
-            for t, doc, score, place in zip(run.topic, run.doc, scores, places, strict=True)
-        ]
-
-    if run.score is not None:
-        rows = with_scores(run.score)
-        again = run_of(rows)  # its lines are the numbers of these rows
-        if ((np.diff(again.line) > 0) | (np.diff(again.topic) != 0)).all():
-            return rows
-    return with_scores(-run.position.astype(np.float64))
+    offsets = zip(run.start.tolist(), run.end.tolist(), strict=True)
+    places = [(None, None) if end == UNKNOWN else (start, end) for start, end in offsets]
+    rows = zip(run.topic.tolist(), run.doc, (-run.position).tolist(), places, strict=True)
+    return [ScoredPassage(run.topics[t], doc, score, *place) for t, doc, score, place in rows]
 
 
 def main() -> None:
     """Run the command of ir_measures with our measures, and files with offsets."""
-    import sys
-
     from ir_measures.__main__ import main_cli
-
-    from foveal.errors import FovealError
 
     register()
     # The command calls these two readers; its own ones know only the columns of TREC.

@@ -1,7 +1,6 @@
 """Assertions about runs for test suites: ``assert_at_least``, ``assert_not_worse``.
 
-They are plain functions and need no plugin. A failure says the score, what was expected, the
-confidence interval and how many topics it rests on.
+They need no plugin. A failure gives the score, the bound, the interval and the number of topics.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from foveal.analysis.comparison import Comparison, compare
 from foveal.analysis.tasks import take_or_score
 from foveal.bridges.gates import ALL, Check, at_least, not_worse, with_baseline
 from foveal.errors import UsageError
-from foveal.evaluation import evaluate
 from foveal.evaluation.evaluation import RunLike
 from foveal.formats import read_results
 from foveal.measures import Measure
@@ -31,25 +29,11 @@ def assert_at_least(
     bounds: Mapping[str, float] | None = None,
     **options: Any,
 ) -> Results:
-    """Assert that the mean of every run is as good as the bound of each measure.
+    """Assert that the mean of every run is as good as the bound of each measure; return the scores.
 
-    Parameters
-    ----------
-    runs : Results, or runs as for `foveal.evaluate`
-    judgements : as for `foveal.evaluate`
-        Needed where `runs` are not results.
-    bounds : mapping of measure to float
-        Minimum of each measure, or the maximum where lower is better.
-    **options
-        Those of `foveal.evaluate`.
+    `runs` are results, or with `judgements` and `options` those of `foveal.evaluate`. A bound is
+    the minimum of a measure, or the maximum where lower is better.
 
-    Returns
-    -------
-    Results
-        The scores, for further assertions.
-
-    Examples
-    --------
     >>> run = Run.from_results({"1": [("D", 0, 40)], "2": [("D", 0, 10)]}, name="mine")
     >>> spans = {"D": {"spans": [(0, 20)], "length": 50}}
     >>> truth = Judgements.from_highlights({"1": spans, "2": spans})
@@ -62,14 +46,7 @@ def assert_at_least(
     __tracebackhide__ = True
     if not bounds:
         raise UsageError("no bounds given; expected measure to number, as in {'AiP': 0.3}")
-    if isinstance(runs, Results):
-        if judgements is not None or options:
-            raise UsageError("results are not scored again; leave out judgements and options")
-        results = runs
-    elif judgements is None:
-        raise UsageError("runs need judgements to be scored against, and there are none")
-    else:
-        results = evaluate(runs, judgements, list(bounds), **options)
+    results = take_or_score(runs, judgements, list(bounds), options)
     _assert(at_least(results, bounds))
     return results
 
@@ -86,11 +63,11 @@ def assert_not_worse(
     alpha: float = 0.05,
     **options: Any,
 ) -> Comparison:
-    """Assert that no run is worse than a baseline by more than a margin.
+    """Assert that no run is worse than a baseline by more than a margin; return the comparison.
 
     Parameters
     ----------
-    runs, judgements, measures
+    runs, judgements, measures, **options
         As for `foveal.evaluate`; of `Results`, `measures` chooses some.
     baseline : Results, Run, path
         A run, the results of one, or the ``.json`` file that they were saved in.
@@ -100,13 +77,6 @@ def assert_not_worse(
         Only a significant difference counts; else any that is greater than the margin.
     tests, alpha
         See `foveal.compare`.
-    **options
-        Those of `foveal.evaluate`.
-
-    Returns
-    -------
-    Comparison
-        With the baseline, for further assertions.
 
     Examples
     --------
@@ -123,29 +93,17 @@ def assert_not_worse(
     """
     __tracebackhide__ = True
     results = Results.joined(take_or_score(runs, judgements, measures, options))
-    saved, where = _baseline(baseline, judgements, results.measures, options)
+    saved: Any = baseline
+    if isinstance(baseline, (str, Path)) and Path(baseline).suffix == ".json":
+        saved = read_results(baseline)
+    elif not isinstance(baseline, Results):
+        saved = Results.joined(take_or_score(baseline, judgements, results.measures, options))
+    where = str(baseline) if isinstance(baseline, (str, Path)) else "the baseline"
     joined, name = with_baseline(results, saved, where)
     found = compare(joined, baseline=name, tests=tests, alpha=alpha)
     margins = dict(margin) if isinstance(margin, Mapping) else {ALL: float(margin)}
     _assert(not_worse(found, {ALL: 0.0} | margins, significantly=significantly))
     return found
-
-
-def _baseline(
-    baseline: Results | Run | str | Path,
-    judgements: JudgementsLike | None,
-    measures: Sequence[str],
-    options: dict[str, Any],
-) -> tuple[Results, str]:
-    """Return the scores of the baseline, and its name in messages."""
-    if isinstance(baseline, Results):
-        return baseline, "the baseline"
-    if isinstance(baseline, (str, Path)) and Path(baseline).suffix == ".json":
-        return read_results(baseline), str(baseline)
-    if judgements is None:
-        raise UsageError("a baseline that is a run needs judgements to be scored against")
-    where = baseline.name if isinstance(baseline, Run) else str(baseline)
-    return evaluate(baseline, judgements, list(measures), **options), where
 
 
 def _assert(checks: Sequence[Check]) -> None:

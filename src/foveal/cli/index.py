@@ -168,12 +168,12 @@ def command(
     began = monotonic()
     opened = open_sources([Path(source) for source in sources])
     indexes = [source for source in opened if isinstance(source, IndexSource)]
-    names = ("depth", "attribute", "expansion", "elements", "bytes")
+    bounds = ("depth", "attribute", "expansion", "elements", "bytes")
     options = BuildOptions(
         whitespace=whitespace or (indexes[0].header["whitespace"] if indexes else "keep"),
         name_tag=None if name_from == "path" else name_from,
         max_errors=limits["max_errors"],
-        limits=Limits(*(limits[f"max_{name}"] for name in names)),
+        limits=Limits(*(limits[f"max_{name}"] for name in bounds)),
     )
     progress = _BuildProgress() if sys.stderr.isatty() else None
     documents = sum(source.size for source in opened if source not in indexes)
@@ -181,24 +181,20 @@ def command(
     shown = closing(progress) if progress else nullcontext()
     preload = "foveal.collection.building" if worth else None
     with open_executor(workers, worth=worth, preload=preload) as pool, shown:
-        summary = build_index(
+        index = build_index(
             opened, Path(output), options, shard=share, executor=pool, progress=progress
         )
-    figures: dict[str, int | str] = {
-        "documents": summary.documents,
-        "elements": summary.elements,
-        "paths": summary.paths,
-        "tags": summary.tags,
-        "characters": summary.characters,
-        "failures": len(summary.failures),
-    }
-    if summary.passed_over:  # a document may be among them
-        total = sum(count for _, count in summary.passed_over)
-        kinds = ", ".join(f"{what} {count}" for what, count in summary.passed_over)
+    header = index.header
+    names = ("documents", "elements", "paths", "tags", "characters", "failures")
+    figures = {name: header[name] for name in names}
+    figures |= {name: len(header[name]) for name in ("tags", "failures")}
+    if header["passed_over"]:  # a document may be among them
+        total = sum(count for _, count in header["passed_over"])
+        kinds = ", ".join(f"{what} {count}" for what, count in header["passed_over"])
         figures["not taken"] = f"{total}: {kinds}"
     size, seconds = Path(output).stat().st_size, monotonic() - began
     figures["index"] = f"{output}, {size} bytes, {seconds:.1f} s"
     for name, figure in figures.items():
         say(f"{name:10} {figure}")
-    for place, message in summary.failures:
+    for place, message in header["failures"]:
         say(f"  {place}: {message}")

@@ -1,6 +1,6 @@
 """Documents to element index; XPath to span and back."""
 
-from foveal.collection.building import BuildOptions, Shard, Summary, build_index, open_sources
+from foveal.collection.building import BuildOptions, Shard, build_index, open_sources
 from foveal.collection.document_texts import SourceTexts
 from foveal.collection.element_index import Collection, Element, Resolved
 from foveal.collection.parsing import WHITESPACE
@@ -18,7 +18,6 @@ __all__ = [
     "Resolved",
     "Shard",
     "SourceTexts",
-    "Summary",
     "build_index",
     "open_sources",
 ]

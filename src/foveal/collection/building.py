@@ -8,10 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import compress, pairwise
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Self
@@ -20,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal._version import __version__
-from foveal.collection.parsing import DIGEST, WHITESPACE, Batch, PathTable, Recorder, distinct
+from foveal.collection.element_index import Collection
+from foveal.collection.parsing import DIGEST, WHITESPACE, Batch, PathTable, Recorder
 from foveal.collection.sources import DocumentSource, Task
 from foveal.collection.storage import is_index, open_sections, write_sections
-from foveal.errors import FovealError, InputError, Problem, UsageError
+from foveal.errors import InputError, Problem, UsageError
 from foveal.executors import map_in_order
-from foveal.files.atomic import same_file
 from foveal.files.xml import DocumentError, Limits
 from foveal.spans import Ints
 
@@ -39,22 +39,21 @@ _RAW["doc_digest"] = "|u1"
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """Options that decide the bytes of an index."""
+    """Options that decide the bytes of an index.
+
+    `name_tag` names documents by the text of their first such element instead of by their path;
+    `max_errors` is the number of documents that may fail before the build does.
+    """
 
     whitespace: str = "keep"
     name_tag: str | None = None
-    """Name documents by the text of their first such element instead of by their path."""
     max_errors: int = 0
-    """Documents that may fail before the build does."""
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         if self.whitespace not in WHITESPACE:
             expected = ", ".join(WHITESPACE)
             raise UsageError(f"white space {self.whitespace!r} is not one of {expected}")
-
-
-_SHARD = "the number of a shard and how many there are, such as 3/8"
 
 
 @dataclass(frozen=True)
@@ -68,34 +67,14 @@ class Shard:
     number: int
     of: int
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.number <= self.of:
-            raise UsageError(f"{self.number}/{self.of} is not a shard; expected {_SHARD}")
-
     @classmethod
     def parse(cls, text: str) -> Self:
         """Return the shard written as ``K/N``."""
         found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text, re.ASCII)
-        if found is None:
-            raise UsageError(f"{text!r} is not a shard; expected {_SHARD}")
+        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+            expected = "the number of a shard and how many there are, such as 3/8"
+            raise UsageError(f"{text!r} is not a shard; expected {expected}")
         return cls(int(found[1]), int(found[2]))
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The contents of an index, and the documents that failed."""
-
-    documents: int
-    elements: int
-    paths: int
-    tags: int
-    characters: int
-    failures: tuple[tuple[str, str], ...]
-    passed_over: tuple[tuple[str, int], ...] = ()
-    """Kinds of files in the source that are not documents, and how many of each."""
-
-
-# -- sources ---------------------------------------------------------------------------------------
 
 
 class IndexSource:
@@ -106,20 +85,11 @@ class IndexSource:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.header, self.sections = open_sections(path)
-        self.size = path.stat().st_size
-        self.passed_over = Counter(dict(self.header["passed_over"]))
-
-    def check_unchanged(self) -> None:
-        """Refuse if another file has replaced it: appending would lose the documents of that."""
-        with suppress(InputError):
-            if open_sections(self.path)[1].identity == self.sections.identity:
-                return
-        message = "changed since this command began; start again"
-        raise InputError.at("index.changed", str(self.path), None, message)
+        self.name, self.size = self.header["source"], path.stat().st_size
+        self.passed_over = Counter(dict(self.header.get("passed_over", ())))
 
     def read_batches(self) -> Iterator[Batch]:
         """Yield the documents in batches, all with the same paths."""
-        self.check_unchanged()
         sections = self.sections
         parent, tag, ordinal = (sections[f"path_{name}"] for name in ("parent", "tag", "ordinal"))
         paths = PathTable(parent, tag, ordinal, tuple(self.header["tags"]))
@@ -148,46 +118,31 @@ def open_sources(
     paths: Sequence[Path | DocumentSource | IndexSource],
 ) -> list[DocumentSource | IndexSource]:
     """Open the sources of documents; indexes are recognised, and shards put in their order."""
-    found: dict[str, DocumentSource | IndexSource] = {}
-    for path in paths:
-        opened = path
-        if isinstance(opened, Path):
-            opened = IndexSource(opened) if is_index(opened) else DocumentSource(opened)
-        if found.setdefault(str(opened.path), opened) is not opened:
-            message = "is given twice as a source"
-            raise InputError.at("collection.source", str(opened.path), None, message)
     # All shards of a source are at the place of the first of them.
     groups: dict[Any, list[Any]] = {}
-    for source in found.values():
+    for path in paths:
+        source = path
+        if isinstance(source, Path):
+            source = IndexSource(source) if is_index(source) else DocumentSource(source)
         header = source.header if isinstance(source, IndexSource) else {}
         key = (header["source"], header["shard"]["of"]) if "shard" in header else source
         groups.setdefault(key, []).append(source)
     for key, group in groups.items():
-        if isinstance(key, tuple):
-            group.sort(key=lambda source: source.header["shard"]["number"])
-            _check_shards(group, *key)
-    return [source for group in groups.values() for source in group]
-
-
-def _check_shards(group: Sequence[IndexSource], name: str, of: int) -> None:
-    """Refuse shards of one source, in their order, unless they are all and fit."""
-    shards = [source.header["shard"] for source in group]
-    numbers = [shard["number"] for shard in shards]
-    if numbers != [*range(1, of + 1)]:
-        given = ", ".join(map(str, numbers))
-        message = f"the shards {given} of {of} of {name!r} are given; expected each of them once"
-        raise InputError.at("index.shards", str(group[0].path), None, message)
-    for number, (one, other) in enumerate(pairwise(shards), 1):
-        same_source = one.get("cut_from") == other.get("cut_from")
-        if not same_source or one["batches"][1] != other["batches"][0]:
+        if not isinstance(key, tuple):
+            continue
+        group.sort(key=lambda source: source.header["shard"]["number"])
+        shards, (name, of) = [source.header["shard"] for source in group], key
+        numbers = [shard["number"] for shard in shards]
+        if numbers != [*range(1, of + 1)]:
+            given = ", ".join(map(str, numbers))
             message = (
-                f"shard {number + 1}/{of} of {name!r} is of other documents or options than "
-                f"{group[number - 1].path}; expected shards of the same source"
+                f"the shards {given} of {of} of {name!r} are given; expected each of them once"
             )
-            raise InputError.at("index.shards", str(group[number].path), None, message)
-
-
-# -- building --------------------------------------------------------------------------------------
+            raise InputError.at("index.shards", str(group[0].path), None, message)
+        if len({shard["cut_from"] for shard in shards}) > 1:
+            message = f"the shards of {name!r} are not all of the same documents and options"
+            raise InputError.at("index.shards", str(group[0].path), None, message)
+    return [source for group in groups.values() for source in group]
 
 
 def build_index(
@@ -198,44 +153,34 @@ def build_index(
     shard: Shard | None = None,
     executor: Executor | None = None,
     progress: Callable[[int, int, float], None] | None = None,
-) -> Summary:
-    """Index a collection.
+) -> Collection:
+    """Index a collection, and return the open index.
 
-    Parameters
-    ----------
-    source : Path, or a sequence of them
-        Directory, zip, tar (gz, bz2, xz, zst), or one XML, text or JSON Lines file. The documents
-        of an index are taken over as they are; an index may also be the output.
-    output : Path
-        The index file; it appears only when it is complete.
-    options : BuildOptions, optional
-    shard : Shard, optional
-        Index only this share of the sources.
-    executor : concurrent.futures.Executor, optional
-        Where batches are parsed; by default here.
-    progress : callable, optional
-        Called after each batch with its documents, its bytes and the share of the work done.
+    A source is a directory, a zip or tar file (gz, bz2, xz, zst), or one XML, text or JSON Lines
+    file. The documents of an index are taken over as they are; an index may also be the `output`,
+    which appears only when it is complete. Of a `shard`, only this share of the sources is indexed.
+    Batches are parsed by the `executor`, by default here; `progress` is called after each with its
+    documents, its bytes and the share of the work done.
     """
     options, own = options or BuildOptions(), shard or Shard(1, 1)
     try:
         sources = open_sources([source] if isinstance(source, Path | DocumentSource) else source)
         _check_sources(sources, output, options, shard)
-        total, before, batches = max(sum(one.size for one in sources), 1), 0, [0, 0]
+        total, before = max(sum(one.size for one in sources), 1), 0
         with ExitStack() as stack:
             writer = _IndexWriter(output, stack)
-            names: dict[str, None] = {}
-            passed_over: Counter[str] = Counter()
             for one in sources:
                 first = len(writer.names)
                 if isinstance(one, IndexSource):
                     parsed = one.read_batches()
-                    writer.listed += [(place, text) for place, text in one.header["failures"]]
-                    names[str(one.header["source"])] = None
+                    writer.failed += one.header["failures"]
                 else:
-                    tasks = _select_tasks(one, own, options.limits.size, before, total, batches)
-                    parse = partial(_parse, options=options, within=_place_prefix(one, sources))
+                    # The places of several sources begin with the name of each.
+                    is_file = not (one.is_archive or one.path.is_dir())
+                    within = "" if is_file or len(sources) == 1 else f"{one.path.name}/"
+                    tasks = _select_tasks(one, own, options.limits.size, before, total)
+                    parse = partial(_parse, options=options, within=within)
                     parsed = map_in_order(executor, parse, tasks)
-                    names[one.path.name] = None
                 for batch in parsed:
                     writer.add(batch)
                     if len(writer.failures) > options.max_errors + _MOST_FAILURES:
@@ -250,38 +195,28 @@ def build_index(
                     if not writer.named_inside[i]:
                         writer.names[i] = writer.names[i].removeprefix(one.folder)
                 # Each shard goes through all of them; together they must not count more.
-                passed_over += one.passed_over if own.number == 1 else Counter()
-            writer.find_duplicates()
-            if len(writer.failures) > options.max_errors:
-                raise InputError(writer.failures)
-            if not writer.names and not writer.listed and shard is None:
+                writer.passed_over += one.passed_over if own.number == 1 else Counter()
+            duplicates = writer.find_duplicates()
+            if duplicates or len(writer.failures) > options.max_errors:
+                raise InputError([*writer.failures, *duplicates])
+            if not writer.names and not writer.failed and shard is None:
                 place = str(sources[0].path)
                 raise InputError.at("collection.empty", place, None, "holds no document")
-            for one in sources:
-                if isinstance(one, IndexSource) and same_file(one.path, output):
-                    one.check_unchanged()
-            header: dict[str, Any] = {
-                "foveal": __version__,
-                "source": ", ".join(names),
-                "whitespace": options.whitespace,
-            }
+            names = ", ".join(dict.fromkeys(one.name for one in sources))
+            rule = options.whitespace
+            header = {"foveal": __version__, "source": names, "whitespace": rule}
             cut: dict[str, Any] = {}
             if shard is not None:
                 # Times are not compared: copies of the sources on other machines have others.
-                contents = [one.contents for one in sources if isinstance(one, DocumentSource)]
-                rules = f"{options.whitespace}{options.name_tag!r}{options.limits!r}"
-                cut_from = hashlib.blake2b(f"{contents}{rules}".encode(), digest_size=16)
-                batch_range = {"batches": batches, "cut_from": cut_from.hexdigest()}
-                cut = {"shard": asdict(shard) | batch_range}
-            return writer.finish(header, tuple(sorted(passed_over.items())), cut)
+                contents = [x.files or x.size for x in sources if isinstance(x, DocumentSource)]
+                rules = f"{contents}{rule}{options.name_tag!r}{options.limits!r}"
+                cut_from = hashlib.blake2b(os.fsencode(rules), digest_size=16).hexdigest()
+                cut = {"shard": asdict(shard) | {"cut_from": cut_from}}
+            return writer.finish(header, cut)
     except OSError as error:
         place, reason = str(error.filename or output), error.strerror or error
         message = f"cannot be read or written: {reason}"
         raise InputError.at("file.unreadable", place, None, message) from None
-    except MemoryError:
-        raise FovealError(
-            "the build takes more memory than there is; with fewer processes it takes less"
-        ) from None
 
 
 def _check_sources(
@@ -290,63 +225,42 @@ def _check_sources(
     options: BuildOptions,
     shard: Shard | None,
 ) -> None:
-    """Refuse sources that do not fit, and an output that cannot be or that is a document."""
-    problem = None
+    """Refuse sources that do not fit, and an output that would take the place of other data."""
+
+    def refuse(code: str, path: Path, text: str) -> InputError:
+        return InputError.at(code, str(path), None, text)
+
     if output.is_dir():
-        problem = "is a directory; expected a file name"
-    elif Path(os.path.realpath(output)).is_symlink():
-        problem = "is a loop of links; expected a file name"
-    elif not output.parent.is_dir():
-        problem = "its directory does not exist"
+        raise refuse("index.output", output, "is a directory; expected a file name")
+    if not output.parent.is_dir():
+        raise refuse("index.output", output, "its directory does not exist")
+    if output.exists() and not is_index(output):
+        text = "exists and is not an index; expected another place for the index"
+        raise refuse("index.output", output, text)
     for source in sources:
         if not isinstance(source, IndexSource):
-            if source.would_take(output):
-                what = "a document of the source" if source.path.is_dir() else "the source itself"
-                problem = f"is {what}; expected another place for the index"
             continue
         if shard is not None:
-            message = "is an index; expected documents, of which a shard can be taken"
-            raise InputError.at("index.shards", str(source.path), None, message)
+            text = "is an index; expected documents, of which a shard can be taken"
+            raise refuse("index.shards", source.path, text)
         found, expected = source.header["whitespace"], options.whitespace
         if found != expected:
-            message = f"was built with white space {found!r}, expected {expected!r} as the others"
-            raise InputError.at("index.whitespace", str(source.path), None, message)
-    if problem is not None:
-        raise InputError.at("index.output", str(output), None, problem)
+            text = f"was built with white space {found!r}, expected {expected!r} as the others"
+            raise refuse("index.whitespace", source.path, text)
 
 
 def _select_tasks(
-    source: DocumentSource, shard: Shard, most: int, before: int, total: int, batches: list[int]
+    source: DocumentSource, shard: Shard, most: int, before: int, total: int
 ) -> Iterator[Task]:
-    """Yield the batches of a source that begin in a shard, by the share of all sources.
-
-    Counts in `batches` those of all sources before the shard, and before the next one.
-    """
+    """Yield the batches of a source that begin in a shard, by the share of all sources."""
     begun = before / total
     for task in source.tasks(most):
         share = min(int(begun * shard.of) + 1, shard.of)
         begun = (before + task.done * source.size) / total
-        batches[0] += share < shard.number
-        batches[1] += share <= shard.number
         if share == shard.number:
             yield replace(task, root=task.root.absolute())  # a worker may be in another folder
         elif share > shard.number and not source.is_archive:
             return  # of an archive all places must be seen: names lose folders of all
-
-
-def _place_prefix(source: DocumentSource, sources: Sequence[DocumentSource | IndexSource]) -> str:
-    """Return what places of a source begin with, to tell them from those of other sources.
-
-    That is the name of the source where it is enough: the index must not depend on where the
-    sources lie.
-    """
-    if len(sources) == 1:
-        return ""
-    same_name = sum(other.path.name == source.path.name for other in sources) > 1
-    path = source.path if same_name else Path(source.path.name)
-    if not source.is_archive and not source.path.is_dir():
-        path = path.parent  # the place of a document in one file begins with the file
-    return "" if path == Path() else f"{path}/"
 
 
 def _parse(task: Task, options: BuildOptions, within: str = "") -> Batch:
@@ -376,7 +290,6 @@ class _IndexWriter:
         self.output = output
         self.names: list[str] = []
         self.named_inside = bytearray()  # 1 for a document whose name is from within
-        self.dropped: list[int] = []  # documents whose name is taken
         self.tags: dict[str, int] = {}
         # A number for each path (from 1 on) by parent, tag and ordinal in one number, in the order
         # in which they come.
@@ -384,19 +297,14 @@ class _IndexWriter:
         self.numbered: tuple[PathTable | None, Ints] = (None, np.zeros(0, np.int64))
         self.failures: list[Problem] = []
         # Where documents failed, and why, also those of indexes taken over.
-        self.listed: list[tuple[str, str]] = []
+        self.failed: list[Sequence[str]] = []
+        self.passed_over: Counter[str] = Counter()
         prefix = f".{output.name}."
         folder = TemporaryDirectory(prefix=prefix, dir=output.parent, ignore_cleanup_errors=True)
         self.folder = Path(stack.enter_context(folder))
         self.files: dict[str, BinaryIO] = {
             name: stack.enter_context((self.folder / name).open("wb")) for name in (*_RAW, "places")
         }
-
-    def fail(self, problem: Problem) -> None:
-        """Note a document that cannot be in the index."""
-        self.failures.append(problem)
-        place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
-        self.listed.append((place, problem.text))
 
     def number_paths(self, paths: PathTable) -> Ints:
         """Return the numbers of paths in the index, adding those that are new."""
@@ -412,7 +320,9 @@ class _IndexWriter:
     def add(self, batch: Batch) -> None:
         """Append a batch."""
         for problem in batch.failures:
-            self.fail(problem)
+            self.failures.append(problem)
+            place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
+            self.failed.append((place, problem.text))
         path, start, end = self.number_paths(batch.paths)[batch.path], batch.start, batch.end
         order = batch.document << 32 | path
         if not (order[1:] > order[:-1]).all():
@@ -432,27 +342,23 @@ class _IndexWriter:
         self.names += batch.documents
         self.named_inside += bytes(batch.named_inside)
 
-    def find_duplicates(self) -> None:
-        """Let documents fail whose name is taken."""
+    def find_duplicates(self) -> list[Problem]:
+        """Return a problem for each document whose name is taken."""
         if len(set(self.names)) == len(self.names):
-            return
+            return []
         self.files["places"].flush()
         places = (self.folder / "places").read_bytes().decode().split("\0")
-        first_of: dict[str, int] = {}
+        first: dict[str, int] = {}
+        found: list[Problem] = []
         for i, name in enumerate(self.names):
-            if first_of.setdefault(name, i) != i:
-                other = places[first_of[name]]
-                message = f"is called {name!r} like {other}; expected one document of each name"
-                self.fail(Problem("document.duplicate", places[i], None, message))
-                self.dropped.append(i)
+            if first.setdefault(name, i) != i:
+                message = f"is called {name!r} like {places[first[name]]}"
+                text = f"{message}; expected one document of each name"
+                found.append(Problem("document.duplicate", places[i], None, text))
+        return found
 
-    def finish(
-        self,
-        header: Mapping[str, Any],
-        passed_over: tuple[tuple[str, int], ...],
-        shard: Mapping[str, Any],
-    ) -> Summary:
-        """Assemble the index and put it in place; its header also tells of the `shard`, if any."""
+    def finish(self, header: Mapping[str, Any], shard: Mapping[str, Any]) -> Collection:
+        """Assemble the index, put it in place and open it."""
         columns: dict[str, npt.NDArray[Any]] = {}
         for name, kind in _RAW.items():
             self.files[name].close()
@@ -461,41 +367,26 @@ class _IndexWriter:
         n, mask = len(self.paths), (1 << _STEP_BITS) - 1
         parent = np.fromiter((key >> _STEP_BITS for key in self.paths), np.int64, n) - 1
         steps = np.fromiter((key & mask for key in self.paths), np.int64, n)
-        tag, ordinal = steps >> 32, steps & 0xFFFFFFFF
-        names, tags = self.names, [*self.tags]
-        if self.dropped:
-            # Leave these documents out, and the paths and tags that only they have.
-            kept = np.ones(len(names), dtype=bool)
-            kept[self.dropped] = False
-            names = [*compress(names, kept)]
-            rows, digests = np.repeat(kept, columns["doc_elements"]), np.repeat(kept, DIGEST)
-            masks = {"path": rows, "start": rows, "end": rows, "doc_digest": digests}
-            columns = {name: column[masks.get(name, kept)] for name, column in columns.items()}
-            used, path = distinct(columns["path"].astype(np.int64))
-            columns["path"] = path.astype(_RAW["path"])
-            parent = np.where(parent[used] < 0, -1, np.searchsorted(used, parent[used]))
-            codes, tag = distinct(tag[used])
-            ordinal, tags = ordinal[used], [tags[code] for code in codes.tolist()]
         counts = columns.pop("doc_elements")
         bounds = np.concatenate([np.zeros(1, np.uint64), np.cumsum(counts, dtype=np.uint64)])
         sections = {
             "doc_bounds": bounds,
             **columns,
-            "doc_names": np.frombuffer("\n".join([*names, ""]).encode(), dtype=np.uint8),
+            "doc_names": np.frombuffer("\n".join([*self.names, ""]).encode(), dtype=np.uint8),
             "path_parent": parent.astype("<i4"),
-            "path_tag": tag.astype("<u4"),
-            "path_ordinal": ordinal.astype("<u4"),
+            "path_tag": (steps >> 32).astype("<u4"),
+            "path_ordinal": (steps & 0xFFFFFFFF).astype("<u4"),
         }
-        summary = Summary(
-            documents=len(names),
-            elements=int(bounds[-1]),
-            paths=len(parent),
-            tags=len(tags),
-            characters=int(columns["doc_length"].sum(dtype=np.int64)),
-            failures=tuple(self.listed),
-            passed_over=passed_over,
-        )
+        counted = {
+            "documents": len(self.names),
+            "elements": int(bounds[-1]),
+            "paths": n,
+            "tags": [*self.tags],
+            "characters": int(columns["doc_length"].sum(dtype=np.int64)),
+            "failures": self.failed,
+            "passed_over": sorted(self.passed_over.items()),
+        }
         whole = self.folder / "index"
-        write_sections(whole, {**header, **asdict(summary), "tags": tags, **shard}, sections)
+        write_sections(whole, {**header, **counted, **shard}, sections)
         whole.replace(self.output)
-        return summary
+        return Collection.open(self.output)

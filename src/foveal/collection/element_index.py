@@ -38,37 +38,26 @@ class PathIndex:
 
     They turn from numbers to XPaths and back without writing all of them: together they may take
     many times the memory of the rest of the index.
-
-    >>> parent, tag, ordinal = np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2])
-    >>> paths = PathIndex(parent, tag, ordinal, ["a", "p"])
-    >>> paths.texts(np.array([2, 0])).to_list()
-    ['/a[1]/p[2]', '/a[1]']
-    >>> paths.numbers(pl.Series(["/a[1]/p[2]", "/a[1]/p[3]", "/a", None])).tolist()
-    [2, -1, -1, -1]
     """
 
     def __init__(self, parent: Ints, tag: Ints, ordinal: Ints, tags: Sequence[str]) -> None:
-        self._parent, self._tag, self._ordinal = parent, tag, ordinal
-        self._tags = tags
+        self.parent, self._tag, self._ordinal, self._tags = parent, tag, ordinal, tags
+        # Returns the number of each XPath with every ordinal, `UNKNOWN` for absent ones.
         self.numbers = CachedTextFunction(self._search)
-        """Returns the number of each XPath with every ordinal, `UNKNOWN` for absent ones."""
-
-    def __len__(self) -> int:
-        return len(self._parent)
 
     def texts(self, numbers: Ints) -> pl.Series:
         """Return the XPaths of these numbers."""
         asked, which = np.unique(numbers, return_inverse=True)
         levels, above = [asked], asked
         while len(above):
-            parent = self._parent[above]
+            parent = self.parent[above]
             above = np.unique(parent[parent >= 0])
             levels.append(above)
         needed = np.unique(np.concatenate(levels))
         # A parent has a smaller number than its children, so it is written before them.
-        place = np.searchsorted(needed, self._parent[needed]).tolist()
+        place = np.searchsorted(needed, self.parent[needed]).tolist()
         tags, texts = self._tags, [""] * len(needed)
-        columns = (self._parent[needed], self._tag[needed], self._ordinal[needed])
+        columns = (self.parent[needed], self._tag[needed], self._ordinal[needed])
         rows = zip(place, *(column.tolist() for column in columns), strict=True)
         for i, (at, parent, tag, ordinal) in enumerate(rows):
             texts[i] = f"{texts[at] if parent >= 0 else ''}/{tags[tag]}[{ordinal}]"
@@ -99,7 +88,7 @@ class PathIndex:
         steps, step = distinct(self._tag.astype(np.int64) << 32 | self._ordinal)
         pairs = zip((steps >> 32).tolist(), (steps & 0xFFFFFFFF).tolist(), strict=True)
         texts = pl.Series([f"{self._tags[t]}[{k}]" for t, k in pairs], dtype=pl.String)
-        keys = (self._parent.astype(np.int64) + 1) * len(steps) + step
+        keys = (self.parent.astype(np.int64) + 1) * len(steps) + step
         return KeyTable(texts), KeyTable(keys.view(np.uint64))
 
 
@@ -112,21 +101,25 @@ class Element(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """Spans of (document, XPath) pairs, and what is wrong with those that have none."""
+    """Spans of (document, XPath) pairs, and what is wrong with those that have none.
+
+    `element` is the number of each among its document's elements; `UNKNOWN` where the path is not
+    that of an element with every ordinal.
+    """
 
     start: Ints
     end: Ints
     problem: dict[int, str]
     element: Ints
-    """Which of its document's elements each is, from 0 on; `UNKNOWN` where the path is not that of
-    an element with every ordinal."""
 
 
 class Trees(NamedTuple):
-    """All elements of some documents, tree after tree, parents before their children."""
+    """All elements of some documents, tree after tree, parents before their children.
+
+    The elements of the i-th document are ``bounds[i]:bounds[i + 1]``.
+    """
 
     bounds: Ints
-    """The elements of the i-th document are ``bounds[i]:bounds[i + 1]``."""
     path: Ints
     parent: Ints
     start: Ints
@@ -191,8 +184,7 @@ class Collection:
         self.elements = int(header["elements"])
         # The hash is that of the header, which holds those of all else.
         self.source = Provenance(path, sections.identity)
-        self._sections = sections
-        self._asked = 0
+        self._sections, self._asked = sections, 0
         # Returns the numbers of documents by name, `UNKNOWN` for those not in the collection.
         self.numbers = CachedTextFunction(self._search)
 
@@ -216,10 +208,6 @@ class Collection:
     def _bounds(self) -> Ints:
         return self._sections["doc_bounds"].astype(np.int64)
 
-    @cached_property
-    def _parent(self) -> Ints:
-        return self._sections["path_parent"]
-
     def __repr__(self) -> str:
         return f"<Collection {self.path!r}: {len(self)} documents, {self.elements} elements>"
 
@@ -236,8 +224,6 @@ class Collection:
         length = self._sections["doc_length"]
         return float(length.mean()) if len(length) else float("nan")
 
-    # -- names and codes ------------------------------------------------------------------------
-
     @cached_property
     def documents(self) -> pl.DataFrame:
         """Documents in the order of their numbers: columns doc and length."""
@@ -249,31 +235,6 @@ class Collection:
     def _names(self) -> KeyTable:
         return KeyTable(self.documents["doc"])
 
-    @cached_property
-    def _paths(self) -> PathIndex:
-        tag, ordinal = self._sections["path_tag"], self._sections["path_ordinal"]
-        return PathIndex(self._parent, tag, ordinal, self.header["tags"])
-
-    def xpaths(self, paths: Ints | None = None) -> pl.Series:
-        """Return the XPaths of paths by their numbers; of all, which may be many."""
-        return self._paths.texts(np.arange(len(self._paths)) if paths is None else paths)
-
-    def path_counts(self) -> Ints:
-        """Return how many elements have each path."""
-        return np.bincount(self._sections["path"], minlength=len(self._parent)).astype(np.int64)
-
-    def path_depths(self) -> Ints:
-        """Return the depth of each path; the root's is 1."""
-        depth = np.ones(len(self._parent), dtype=np.int64)
-        for i, parent in enumerate(self._parent.tolist()):  # a parent comes before its children
-            if parent >= 0:
-                depth[i] = depth[parent] + 1
-        return depth
-
-    def path_tags(self) -> list[str]:
-        """Return the tag of each path."""
-        return [self.header["tags"][tag] for tag in self._sections["path_tag"].tolist()]
-
     def _search(self, names: pl.Series) -> Ints:
         """Return the numbers of documents; an unknown name is tried without a file's extension."""
         number = self._names.find(names)
@@ -281,6 +242,31 @@ class Collection:
         short = [name_of(doc) if "." in doc else doc for doc in names.gather(unknown)]
         number[unknown] = self._names.find(pl.Series(short, dtype=pl.String))
         return number
+
+    @cached_property
+    def _paths(self) -> PathIndex:
+        tag, ordinal = self._sections["path_tag"], self._sections["path_ordinal"]
+        return PathIndex(self._sections["path_parent"], tag, ordinal, self.header["tags"])
+
+    def xpaths(self, paths: Ints | None = None) -> pl.Series:
+        """Return the XPaths of paths by their numbers; of all, which may be many."""
+        return self._paths.texts(np.arange(len(self._paths.parent)) if paths is None else paths)
+
+    def path_counts(self) -> Ints:
+        """Return how many elements have each path."""
+        number = len(self._paths.parent)
+        return np.bincount(self._sections["path"], minlength=number).astype(np.int64)
+
+    def path_depths(self) -> Ints:
+        """Return the depth of each path; the root's is 1."""
+        depth = [0]  # of the document
+        for parent in self._paths.parent.tolist():  # a parent comes before its children
+            depth.append(depth[parent + 1] + 1)
+        return np.array(depth[1:], dtype=np.int64)
+
+    def path_tags(self) -> list[str]:
+        """Return the tag of each path."""
+        return [self.header["tags"][tag] for tag in self._sections["path_tag"].tolist()]
 
     def lengths(self, docs: pl.Series | Ints) -> Ints:
         """Return the lengths of documents by name or number, `UNKNOWN` for unknown ones."""
@@ -295,8 +281,6 @@ class Collection:
         raw = self._sections["doc_digest"].tobytes()
         return {doc: raw[16 * i : 16 * i + 16] for i, doc in enumerate(self)}
 
-    # -- XPath to span --------------------------------------------------------------------------
-
     def find(self, doc: Ints, path: Ints) -> Ints:
         """Return the element of each document and path (numbers), `UNKNOWN` for no element.
 
@@ -306,7 +290,7 @@ class Collection:
         self._asked += len(doc)
         if self.elements > min(self._asked, _FEW_ELEMENTS):
             return self._find_in_order(doc, path)
-        found = self._slots.find((doc * len(self._parent) + path).view(np.uint64))
+        found = self._slots.find((doc * len(self._paths.parent) + path).view(np.uint64))
         # With the other, a number that is not known may look like a pair.
         found[np.flatnonzero((doc < 0) | (path < 0))] = UNKNOWN
         return found
@@ -315,7 +299,7 @@ class Collection:
     def _slots(self) -> KeyTable:
         """A hash table of elements by one number for each pair of document and path."""
         doc = np.repeat(np.arange(len(self._bounds) - 1), np.diff(self._bounds))
-        return KeyTable((doc * len(self._parent) + self._sections["path"]).view(np.uint64))
+        return KeyTable((doc * len(self._paths.parent) + self._sections["path"]).view(np.uint64))
 
     def _find_in_order(self, doc: Ints, path: Ints) -> Ints:
         """Find elements by binary search: they are sorted by document and path.
@@ -417,8 +401,6 @@ class Collection:
         point = np.where(inside, start + offset, UNKNOWN)
         return np.where(offset < 0, start, point), np.where(offset < 0, end, point)
 
-    # -- whole trees ----------------------------------------------------------------------------
-
     def trees(self, docs: pl.Series | Ints) -> Trees:
         """Return the elements of these documents, by name or number; unknown ones have none."""
         code = docs if isinstance(docs, np.ndarray) else self.numbers(docs)
@@ -429,8 +411,8 @@ class Collection:
         element = np.arange(bounds[-1]) + np.repeat(first - bounds[:-1], counts)
         path = self._sections["path"][element].astype(np.int64)
         # Elements are sorted by document and path.
-        above, base = self._parent[path], np.repeat(np.arange(len(code)), counts)
-        base *= len(self._parent)
+        above, base = self._paths.parent[path], np.repeat(np.arange(len(code)), counts)
+        base *= len(self._paths.parent)
         parent = np.where(above < 0, UNKNOWN, np.searchsorted(base + path, base + above))
         return Trees(bounds, path, parent, *self._spans(element))
 
@@ -445,28 +427,12 @@ class Collection:
             rows, own = np.flatnonzero(part[which] == number), np.flatnonzero(part == number)
             yield rows, self.trees(docs[own]), which[rows] - own[0]
 
-    # -- the way back ---------------------------------------------------------------------------
-
     def _tree(self, doc: str) -> Trees:
         """Return the elements of one document; raises KeyError without it."""
         trees = self.trees(pl.Series([doc]))
         if not len(trees.path):
             raise KeyError(doc)
         return trees
-
-    def _elements(self, tree: Trees, chosen: Bools) -> list[Element]:
-        """Return the chosen elements of a document, in document order.
-
-        Empty elements of different tags at one place come in any order: the index keeps none.
-        """
-        start, end = tree.start.tolist(), tree.end.tolist()
-        trails: list[tuple[tuple[int, int, int], ...]] = []
-        for i, parent in enumerate(tree.parent.tolist()):
-            above = trails[parent] if parent >= 0 else ()
-            trails.append((*above, (start[i], end[i], i)))
-        order = sorted(np.flatnonzero(chosen).tolist(), key=trails.__getitem__)
-        texts = self.xpaths(tree.path[order])
-        return [Element(x, start[i], end[i]) for x, i in zip(texts, order, strict=True)]
 
     def element(self, doc: str, xpath: str) -> Element:
         """Return one element; raises KeyError without it."""
@@ -477,19 +443,19 @@ class Collection:
         return Element(path, int(resolved.start[0]), int(resolved.end[0]))
 
     def all_elements(self, doc: str) -> list[Element]:
-        """Return every element of a document, in document order."""
-        tree = self._tree(doc)
-        return self._elements(tree, tree.path >= 0)
+        """Return every element of a document, in document order.
 
-    def elements_inside(self, doc: str, start: int, end: int) -> list[Element]:
-        """Return the elements that lie wholly in ``[start, end)``."""
+        Empty elements of different tags at one place come in any order: the index keeps none.
+        """
         tree = self._tree(doc)
-        return self._elements(tree, (tree.start >= start) & (tree.end <= end))
-
-    def children(self, doc: str, xpath: str) -> list[Element]:
-        """Return the elements just below one, in document order."""
-        tree, path = self._tree(doc), pl.Series([self.element(doc, xpath).xpath])
-        return self._elements(tree, self._parent[tree.path] == self._paths.numbers(path))
+        start, end = tree.start.tolist(), tree.end.tolist()
+        trails: list[tuple[tuple[int, int, int], ...]] = []
+        for i, parent in enumerate(tree.parent.tolist()):
+            above = trails[parent] if parent >= 0 else ()
+            trails.append((*above, (start[i], end[i], i)))
+        order = sorted(range(len(trails)), key=trails.__getitem__)
+        texts = self.xpaths(tree.path[order])
+        return [Element(x, start[i], end[i]) for x, i in zip(texts, order, strict=True)]
 
     def smallest_around(self, doc: str, start: int, end: int) -> Element:
         """Return the smallest element that holds ``[start, end)``, as `Trees.find_enclosing`."""
@@ -550,9 +516,6 @@ def held(start: Ints, end: Ints, length: Ints) -> tuple[Ints, Ints]:
 
     An empty span is a place between two characters, and its element is that of the one after it,
     at the end of the text that of the last: where an element ends, the next one is meant.
-
-    >>> held(np.array([0, 5, 5, 9]), np.array([9, 7, 5, 9]), np.array([9]))
-    (array([0, 5, 5, 8]), array([9, 7, 6, 9]))
     """
     empty = start == end
     last = empty & (start == length)

@@ -36,11 +36,7 @@ PATHS_PER_BYTE = 16
 _MOST_CHARACTERS = (1 << 32) - 1
 _BLANK = " \t\n\r"  # white space as XML defines it, without the no-break space
 _BLANKS = re.compile(f"[{_BLANK}]+")
-_BAD_NAMES = {
-    r"\A\Z": "is empty",
-    r"\n": "holds a line break",
-    "[\ud800-\udfff]": "is not UTF-8",
-}
+_BAD_NAME = re.compile("\\A\\Z|[\n\ud800-\udfff]")  # empty, of several lines, or not UTF-8
 
 
 class PathTable(NamedTuple):
@@ -57,7 +53,9 @@ class PathTable(NamedTuple):
 class Batch(NamedTuple):
     """The elements of some documents: the document, path, start and end of each.
 
-    While an index is built, a batch also knows where its documents and failures come from.
+    While an index is built, a batch also knows where its documents and failures come from,
+    which documents have their name from within, how many bytes were read, and the share of the
+    source that is behind when this batch is.
     """
 
     documents: tuple[str, ...]
@@ -70,12 +68,9 @@ class Batch(NamedTuple):
     paths: PathTable
     places: Sequence[str] = ()
     named_inside: Sequence[bool] = ()
-    """True for a document whose name is from within, not from where it lies."""
     failures: Sequence[Problem] = ()
     size: int = 0
-    """Bytes that were read."""
     done: float = 1.0
-    """The share of the source that is behind when this batch is."""
 
 
 def text_digest(text: str) -> bytes:
@@ -84,15 +79,7 @@ def text_digest(text: str) -> bytes:
 
 
 class Recorder:
-    """Records documents, one after the other, and turns them into a batch; texts are not kept.
-
-    >>> recorder = Recorder()
-    >>> recorder.add("d", b"<a>x<b>yz</b><b/></a>")
-    'xyz'
-    >>> batch = recorder.batch()
-    >>> batch.start.tolist(), batch.end.tolist(), batch.paths.ordinal[batch.path].tolist()
-    ([0, 1, 3], [3, 3, 3], [1, 1, 2])
-    """
+    """Records documents, one after the other, and turns them into a batch; texts are not kept."""
 
     def __init__(self, *, whitespace: str = "keep", limits: Limits | None = None) -> None:
         self.whitespace, self.limits = whitespace, limits or Limits()
@@ -132,16 +119,16 @@ class Recorder:
                 self._check_paths(len(data))
                 name = name if name_tag is None else self._find_name(name_tag, pieces)
             return self._add_text(name, pieces)
-        except (DocumentError, MemoryError):
+        except DocumentError:
             del self._tags[self._first_tag[-1] :]
             del self._marks[2 * self._first_tag[-1] :]
             del self._sizes[self._first_piece[-1] :]
             raise
 
     def _add_text(self, name: str, pieces: list[str]) -> str:
-        for pattern, problem in _BAD_NAMES.items():
-            if re.search(pattern, name):
-                raise DocumentError("document.name", f"the document's name {problem}")
+        if _BAD_NAME.search(name):
+            message = "the document's name is empty, holds a line break or is not UTF-8"
+            raise DocumentError("document.name", message)
         if self.whitespace == "merge":
             # White space becomes single blanks, also across the tags between pieces.
             after_blank = False
@@ -171,10 +158,9 @@ class Recorder:
         return np.array(self._marks[2 * self._first_tag[-1] :], dtype=np.int64)
 
     def _check_paths(self, size: int) -> None:
-        """Refuse a document whose elements are few and short, but whose paths are endless.
+        """Refuse a document whose paths are endless: each path repeats those above it.
 
-        Each path repeats those above it: a million leaves below a thousand elements make
-        gigabytes of paths. Every ordinal counts as one digit, so a few more characters may pass.
+        Every ordinal counts as one digit, so a few more characters may pass.
         """
         elements, most = len(self._tags) - self._first_tag[-1], PATHS + PATHS_PER_BYTE * size
         longest = max(map(len, self._codes)) + len("/[1]")

@@ -30,19 +30,17 @@ def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run
     such results keep their rank, hold nothing, and are counted.
     """
     placed, problems = resolve_results(run, collection)
-    notes = run.notes
-    if problems:
-        if not lenient:
-            raise InputError(problems)
-        shown = [f"line {p.line}: {p.text}" for p in problems[:_SHOWN]]
-        notes = (*notes, Tally(describe_missing, len(problems), shown))
-    return placed.with_columns(notes=notes)
+    if not problems:
+        return placed
+    if not lenient:
+        raise InputError(problems)
+    shown = [f"line {p.line}: {p.text}" for p in problems[:_SHOWN]]
+    return placed.with_columns(notes=(*run.notes, Tally(describe_missing, len(problems), shown)))
 
 
 def describe_missing(number: int, shown: Sequence[str]) -> str:
     """Return the note on `number` results that have no place."""
-    more = ["..."] if number > _SHOWN else []
-    listed = "; ".join([*shown[:_SHOWN], *more])
+    listed = "; ".join(shown[:_SHOWN]) + ("; ..." if number > _SHOWN else "")
     return f"results that the collection does not hold: {number} ({listed})"
 
 
@@ -82,44 +80,35 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     doc, length, file = judgements.doc, collection.lengths(judgements.doc), judgements.sources[0]
     declared = (judgements.header or {}).get("whitespace", collection.whitespace)
     if declared != collection.whitespace:
-        message = (
-            f"offsets count white space by the rule {declared!r}, but the index "
-            f"{collection.path} was built with {collection.whitespace!r}"
-        )
+        message = f"offsets count white space by the rule {declared!r}, but the index "
+        message += f"{collection.path} was built with {collection.whitespace!r}"
         raise InputError.at("index.whitespace", file.path, None, message)
     reach = np.zeros(len(judgements), dtype=np.int64)
     np.maximum.at(reach, judgements.row, judgements.end)
     unknown = length < 0
     differs = ~unknown & (judgements.length >= 0) & (judgements.length != length)
     beyond = ~unknown & ~differs & (reach > length)
-    wrong = [
-        judgements.problem(
-            "collection.length",
-            i,
-            f"document {doc[i]!r} is {judgements.length[i]} characters long here, but {length[i]} "
-            "in the collection; the index is of other documents or white space"
-            if differs[i]
-            else f"a span ends at {reach[i]}, past the end of document {doc[i]!r} of {length[i]} "
-            "characters in the collection",
-        )
-        for i in [*np.flatnonzero(differs).tolist(), *np.flatnonzero(beyond).tolist()]
-    ]
-    if wrong:
-        raise InputError(wrong)
+    problems = []
+    for i in [*np.flatnonzero(differs).tolist(), *np.flatnonzero(beyond).tolist()]:
+        text = f"a span ends at {reach[i]}, past the end of document {doc[i]!r} of {length[i]} "
+        text += "characters in the collection"
+        if differs[i]:
+            text = f"document {doc[i]!r} is {judgements.length[i]} characters long here, but "
+            text += f"{length[i]} in the collection; the index is of other documents or white space"
+        problems.append(judgements.problem("collection.length", i, text))
+    if problems:
+        raise InputError(problems)
     notes = judgements.notes
     if unknown.all() and len(unknown):
-        message = (
-            f"none of the judged documents ({doc[0]}, ...) is in the index "
-            f"{collection.path}; it is of another collection"
-        )
+        message = f"none of the judged documents ({doc[0]}, ...) is in the index {collection.path}"
+        message += "; it is of another collection"
         raise InputError.at("collection.unknown_document", file.path, None, message)
     if unknown.any():
         missing = doc.filter(pl.Series(unknown)).unique(maintain_order=True)
         shown = ", ".join(missing.head(_SHOWN).to_list())
         notes = (*notes, f"judged documents not in the collection, {len(missing)}: {shown}")
-    judgements = replace(
-        judgements, length=np.where(unknown, judgements.length, length), notes=notes
-    )
+    length = np.where(unknown, judgements.length, length)
+    judgements = replace(judgements, length=length, notes=notes)
     if judgements.places is None:
         return judgements
     # Passages and best entry points that are XPaths become offsets.
@@ -140,11 +129,9 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     lost = np.flatnonzero(judgements.relevant & (counts == 0)).tolist()
     if lost:
         first = judgements.problem("judgements.passages", lost[0], f"document {doc[lost[0]]!r}")
-        note = (
-            f"relevant elements in documents without a relevant passage: {len(lost)}; taken as "
-            f"not relevant ({first}{', ...' if len(lost) > 1 else ''})"
-        )
-        notes = (*notes, note)
+        more = ", ..." if len(lost) > 1 else ""
+        note = f"relevant elements in documents without a relevant passage: {len(lost)}"
+        notes = (*notes, f"{note}; taken as not relevant ({first}{more})")
     return replace(
         judgements,
         notes=notes,
@@ -157,9 +144,6 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
         grade=None,
         quotes=None,
     )
-
-
-# -- results as elements ---------------------------------------------------------------------------
 
 
 def is_element(run: Run) -> Bools:
@@ -189,17 +173,9 @@ def place_elements(
     Of elements with the same extent the deepest is meant, but a whole document is its root. A
     result past the end of its document is left for the measures to refuse.
 
-    Parameters
-    ----------
-    snap : bool
-        Replace a result that is not an element with the smallest enclosing element.
-    lenient : bool
-        Clip results past the end of their document, and leave those empty that the collection
-        does not hold.
-    passages : bool
-        Name a result that is not an element by the points where it starts and ends.
-
-    With neither `snap` nor `passages`, a result that is not an element is an error.
+    A result that is not an element becomes the smallest enclosing element with `snap`, and is named
+    by the points where it starts and ends with `passages`; without both it is an error. `lenient`
+    clips results past the end of their document and leaves those empty that are not there.
     """
     placed = place_run(run, collection, lenient=lenient)
     length, numbers = placed.length, placed.element
@@ -214,10 +190,8 @@ def place_elements(
     # Which results need the name of an element? Those without a place get none.
     named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
     done: Bools = named if passages else numbers >= 0
-    others = np.flatnonzero(~done & named)
-    if len(others) and run.xpath is not None:
-        is_path = run.xpath.gather(others).str.contains(ELEMENT)
-        done[others] = is_path.fill_null(value=False).to_numpy()
+    if run.xpath is not None and not done.all():
+        done = done | run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
     lost = named & (run.end < 0) & (placed.end == 0) & lenient
     left = np.flatnonzero(~done & ~lost & ~past & (length >= 0))
     if not len(left):
@@ -252,17 +226,14 @@ def place_elements(
             own = collection.resolve(odd_docs, owners(placed.xpath.gather(left[odd]))).element
             around = np.where(own < 0, around, trees.bounds[tree[odd]] + own)
         if not snap:
+            problems = []
             texts = collection.xpaths(trees.path[around])
-            raise InputError(
-                Problem(
-                    "run.element",
-                    placed.source.path,
-                    int(placed.line[row]),
-                    f"[{placed.start[row]},{placed.end[row]}) of {placed.doc[row]!r} is no "
-                    f"element; the smallest around it is {text} (--snap takes it)",
-                )
-                for row, text in zip(left[odd].tolist(), texts, strict=True)
-            )
+            for row, text in zip(left[odd].tolist(), texts, strict=True):
+                span = f"[{placed.start[row]},{placed.end[row]}) of {placed.doc[row]!r}"
+                message = f"{span} is not an element; the smallest around it is {text}"
+                line, message = int(placed.line[row]), f"{message} (--snap takes it)"
+                problems.append(Problem("run.element", run.source.path, line, message))
+            raise InputError(problems)
         element[odd] = around
         notes = (*notes, Tally(MAPPED, len(odd)))
     start, end, numbers = placed.start.copy(), placed.end.copy(), numbers.copy()

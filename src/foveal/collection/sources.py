@@ -1,12 +1,10 @@
 """Sources of documents: a directory, an archive or one file; XML, text or JSON Lines.
 
-Work is cut into batches of a few megabytes, always in the same order and at the same places. A
-batch of a directory holds names only: the worker that parses it reads the bytes.
+Work is cut into batches of a few megabytes, always in the same order and at the same places.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import lzma
@@ -21,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from operator import truediv
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, Self
 
 from foveal.collection.parsing import Recorder
@@ -35,7 +33,6 @@ _KINDS = {
     **dict.fromkeys((".txt", ".text", ".md", ".markdown"), TEXT),
     **dict.fromkeys((".jsonl", ".ndjson"), LINE),
 }
-_NO_MEMORY = "the document takes more memory than there is"
 _HEAD = 256
 _XML_HEAD = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*<(?:[?]xml\s|!DOCTYPE\s(?!\s*html)|!--|(?!html)[A-Za-z_:])",
@@ -45,9 +42,6 @@ _BATCH_BYTES = 4 << 20
 _BATCH_FILES = 2000
 _BLOCK = 1 << 20  # bytes that are read at once
 _TAR_NAME = 1 << 20  # bytes of the name and other properties of a member of a tar file
-# Name and kind (None if not known yet) of a file that holds documents, its content, and a function
-# that returns the share of the source that was read.
-_Member = tuple[str, str | None, Any, Callable[[], float]]
 _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, OSError)
 
 
@@ -77,20 +71,16 @@ class Item:
             return recorder.add(self.name, self.data.removeprefix(BOM).decode())
         except UnicodeDecodeError as error:
             raise explain_undecodable(error, "UTF-8") from None
-        except MemoryError:
-            raise DocumentError("document.size", _NO_MEMORY) from None
 
 
 @dataclass(frozen=True)
 class Task:
-    """A batch of documents, or of names of files below a directory that hold them."""
+    """A batch of documents, or of names of files below a directory: a worker reads their bytes."""
 
     root: Path
-    done: float
-    """The share of the source that is behind when this batch is."""
+    done: float  # the share of the source that is behind when this batch is
     documents: tuple[Item | str, ...]
-    most: int
-    """Bytes that a document may have."""
+    most: int  # bytes that a document may have
 
     @property
     def label(self) -> str:
@@ -110,69 +100,37 @@ class Task:
 
 
 class DocumentSource:
-    """A collection as it lies on the disk.
+    """A collection as it lies on the disk: `size` is its bytes there.
 
-    Attributes
-    ----------
-    path : Path
-    size : int
-        Bytes on the disk.
-    contents : str
-        A hash of the names and sizes of the documents; of a single file, its size.
-    passed_over : Counter
-        Kinds of files that are not documents, and how many of each.
-    folder : str
-        The folders that hold everything in an archive, with a slash after each.
+    `passed_over` counts the files that are not documents by their kind, and `folder` is the path of
+    the folders that hold everything in an archive. Of an archive both are known in the end.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.folder = path, ""
+        self.path, self.name, self.folder = path, path.name, ""
         self.passed_over: Counter[str] = Counter()
-        self._files: list[tuple[str, int]] = []
-
-        def refuse(code: str, text: str) -> InputError:
-            return InputError.at(code, str(path), None, text)
-
+        self.files: list[tuple[str, int]] = []
+        self.is_archive = False
         try:
             if not path.exists():
-                raise refuse("file.missing", "no such file or directory")
+                raise InputError.at("file.missing", str(path), None, "no such file or directory")
             if path.is_dir():
                 self._form = "directory"
-                self._files = sorted(self._scan())
-                if not self._files:
-                    raise refuse("collection.empty", f"holds no document ({', '.join(_KINDS)})")
-                self.size = sum(size for _, size in self._files)
-                text = "".join(f"{name}\0{size}\n" for name, size in self._files)
-                self.contents = hashlib.blake2b(os.fsencode(text), digest_size=16).hexdigest()
+                self.files = sorted(self._scan())
+                self.size = sum(size for _, size in self.files)
                 return
-            if not path.is_file():
-                text = "is a pipe or a device; expected a file or directory"
-                raise refuse("file.stream", text)
             self.size = path.stat().st_size
-            self.contents = str(self.size)
-            archive = "zip" if zipfile.is_zipfile(path) else "tar" if _is_tar(path) else None
-            form = archive or _find_kind(path)
+            archive = form = None
+            if path.is_file():  # and not a pipe or device
+                archive = "zip" if zipfile.is_zipfile(path) else "tar" if _is_tar(path) else None
+                form = archive or _find_kind(path)
             if form is None:
                 expected = "a directory, zip, tar, XML, text or JSON Lines file"
-                raise refuse("collection.format", f"is no collection; expected {expected}")
-            self._form = form
+                message = f"is not a collection; expected {expected}"
+                raise InputError.at("collection.format", str(path), None, message)
+            self._form, self.is_archive = form, archive is not None
         except OSError as error:
             raise explain_os_error(error, str(error.filename or path)) from None
-
-    @property
-    def is_archive(self) -> bool:
-        """True for a zip or tar file: contents and folder are known when all batches are out."""
-        return self._form in ("zip", "tar")
-
-    def would_take(self, path: Path) -> bool:
-        """Return True if a file is one of the documents, or would be if it existed."""
-        if not self.path.is_dir():
-            return path.exists() and path.samefile(self.path)
-        named = (m for m, _ in self._files if m.rpartition("/")[2] == path.name)
-        if path.exists() and any(path.samefile(self.path / member) for member in named):
-            return True
-        within = self.path.resolve() in path.parent.resolve().joinpath(path.name).parents
-        return within and _kind(path.name) is not None
 
     def _scan(self) -> Iterator[tuple[str, int]]:
         """Yield name and size of the documents below the directory.
@@ -187,16 +145,16 @@ class DocumentSource:
         root = self.path.resolve()
         taken = {root}  # directories, wherever links lead to
         for folder, folders, names in os.walk(self.path, onerror=fail, followlinks=True):
-            here, prefix = Path(folder), os.path.relpath(folder, self.path) + "/"
-            inside, folders[:] = folders[:], []
-            for name in inside:
-                target, is_link = (here / name).resolve(), (here / name).is_symlink()
+            prefix = os.path.relpath(folder, self.path) + "/"
+            for name in folders.copy():
+                place = Path(folder, name)
+                target = place.resolve()
                 leads_back = target.is_relative_to(root) or root.is_relative_to(target)
-                if target in taken or (is_link and leads_back):
-                    self.passed_over["links to directories"] += is_link
+                if target in taken or (leads_back and place.is_symlink()):
+                    self.passed_over["links to directories"] += 1
+                    folders.remove(name)
                 else:
                     taken.add(target)
-                    folders.append(name)
             for name in names:
                 path = f"{folder}/{name}"
                 if not os.path.isfile(path):  # noqa: PTH113 - there may be millions
@@ -208,13 +166,9 @@ class DocumentSource:
         """Yield the batches, in a fixed order; documents may have `most` bytes."""
         batch: list[Item | str] = []
         size, done, folders = 0, 0.0, None
-        contents = hashlib.blake2b(digest_size=16)
-        if self.is_archive:
-            self.passed_over.clear()
         try:
             for document, length, done in self._list_documents(most):
                 if isinstance(document, Item):
-                    contents.update(os.fsencode(document.place) + f"\0{length}\n".encode())
                     place = str(PurePosixPath(document.place)).split("/")[:-1]
                     both: Any = [place if folders is None else folders, place]
                     folders = os.path.commonprefix(both)  # noqa: RUF071 - of lists, not of texts
@@ -229,24 +183,29 @@ class DocumentSource:
             raise InputError.at("file.compression", str(self.path), None, text) from None
         if batch:
             yield Task(self.path, done, tuple(batch), most)
-        if self.is_archive:  # one file is not read to its end for every shard
-            self.contents = contents.hexdigest()
+        if self.is_archive:
             self.folder = "".join(f"{name}/" for name in folders or ())
 
     def _list_documents(self, most: int) -> Iterator[tuple[Item | str, int, float]]:
         """Yield each document, its bytes and the share of the source behind it."""
         before = 0
-        for name, length in self._files:
+        for name, length in self.files:
             before += length
             yield name, length, before / max(self.size, 1)
-        for member, kind, stream, measure in () if self._files else self._open_members():
+        for member, kind, stream, measure in (
+            () if self._form == "directory" else self._open_members()
+        ):
             own = kind or self._recognise(member, partial(stream.peek, _HEAD))
             if own is not None:
                 for item in _read_documents(member.removeprefix("./"), own, stream, most):
                     yield item, len(item.data), measure()
 
-    def _open_members(self) -> Iterator[_Member]:
-        """Yield the files of an archive, or the only file."""
+    def _open_members(self) -> Iterator[tuple[str, str | None, Any, Callable[[], float]]]:
+        """Yield the files of an archive, or the only file.
+
+        Each comes with its name, its kind if that is known, its content, and a function that
+        returns the share of the source that was read.
+        """
         if self._form == "zip":
             with zipfile.ZipFile(self.path) as archive:
                 members = sorted(m for m in archive.namelist() if m[-1] != "/")
@@ -256,10 +215,9 @@ class DocumentSource:
             return
         with self.path.open("rb") as raw:
             if self._form != "tar":
-                # The name of a compressed file ends in another extension.
-                has_own_name = self._form == LINE or _kind(self.path.name) or _is_bare(self.path)
-                name = self.path.name if has_own_name else self.path.stem
-                yield name, self._form, _expand(raw, self.path), lambda: raw.tell() / self.size
+                stream = _expand(raw, self.path)
+                name = self.path.name if stream is raw else self.path.stem
+                yield name, self._form, stream, lambda: raw.tell() / self.size
                 return
             with _open_tar(raw, self.path) as archive:
                 for entry in archive:
@@ -275,13 +233,11 @@ class DocumentSource:
         if kind is not None:
             return kind
         path = PurePosixPath(member)
-        reason = path.suffix.lower()
-        if path.name.startswith("."):
-            reason = "hidden files"
-        elif _is_bare(path):
+        reason = "hidden files" if path.name.startswith(".") else path.suffix.lower()
+        if not re.search(r"[^\W\d_]", reason):  # .1016 is not an extension
             if _begins_as_xml(read_head()):
                 return XML
-            reason = "files without extension that are no XML"
+            reason = "without extension"
         self.passed_over[reason] += 1
         return None
 
@@ -292,24 +248,21 @@ def _read_documents(member: str, kind: str, stream: IO[bytes], most: int) -> Ite
     read_block = stream.readline if in_lines else stream.read
     for number in count(1):
         blocks, size, problem = list[bytes](), 0, None
-        try:
-            # No more is kept than the limit: a few bytes expand to anything.
-            while block := read_block(_BLOCK):
-                size += len(block)
-                if size <= most:
-                    blocks.append(block)
-                if block.endswith(b"\n") if in_lines else size > most:
-                    break
-            data = b"".join(blocks)
-        except MemoryError:
-            data, problem = b"", _NO_MEMORY
+        # No more is kept than the limit: a few bytes expand to anything.
+        while block := read_block(_BLOCK):
+            size += len(block)
+            if size <= most:
+                blocks.append(block)
+            if block.endswith(b"\n") if in_lines else size > most:
+                break
+        data = b"".join(blocks)
         if size > most:
             data, problem = b"", f"the document has more than {most} bytes"
         if not in_lines:
             yield Item(name_of(member), kind, data, member, problem)
         elif problem or data.strip():
             yield Item("", LINE, data, f"{member}:{number}", problem)
-        if not in_lines or not (size or problem):
+        if not in_lines or not size:
             return
 
 
@@ -318,18 +271,12 @@ def _parse_line(line: bytes) -> tuple[str, str]:
     try:
         record = json.loads(line.removeprefix(BOM))
         name, text = record["doc"], record["text"]
-    except UnicodeDecodeError as error:
-        wrong = explain_undecodable(error, "UTF-8")  # its line is known from the place
-        raise DocumentError(wrong.code, f"column {wrong.column}: {wrong.message}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
         name = text = None
     if not isinstance(name, str) or not isinstance(text, str):
-        message = 'not a document; expected {"doc": NAME, "text": TEXT}'
+        message = 'not a document; expected {"doc": NAME, "text": TEXT} in UTF-8'
         raise DocumentError("document.json", message)
     return name, text
-
-
-# -- names of files --------------------------------------------------------------------------------
 
 
 def _kind(member: str) -> str | None:
@@ -338,21 +285,9 @@ def _kind(member: str) -> str | None:
     return None if name.startswith(".") else _KINDS.get(os.path.splitext(name)[1].lower())  # noqa: PTH122
 
 
-def _is_bare(path: PurePath) -> bool:
-    """Return True if a file has no extension; one without a letter is none (``10.1016``)."""
-    return not path.name.startswith(".") and not re.search(r"[^\W\d_]", path.suffix)
-
-
 def name_of(member: str) -> str:
-    """Return the name of the document in a file: its path without a known extension.
-
-    >>> name_of("co/r7108.xml"), name_of("co/r7108"), name_of("v1.2")
-    ('co/r7108', 'co/r7108', 'v1.2')
-    """
+    """Return the name of the document in a file: its path without a known extension."""
     return str(PurePosixPath(member).with_suffix("") if _kind(member) else PurePosixPath(member))
-
-
-# -- content of files ------------------------------------------------------------------------------
 
 
 def _begins_as_xml(head: bytes) -> bool:
@@ -377,8 +312,7 @@ def _find_kind(path: Path) -> str | None:
             return None
     if head.removeprefix(BOM).lstrip().startswith(b"{"):
         return LINE
-    bare = _is_bare(path) or _is_bare(Path(path.stem))
-    return XML if bare and _begins_as_xml(head) else None
+    return XML if _begins_as_xml(head) else None
 
 
 def _expand(raw: IO[bytes], path: Path) -> IO[bytes]:

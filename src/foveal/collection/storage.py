@@ -27,9 +27,8 @@ _ALIGNMENT = 64
 
 
 class IndexSections(dict[str, npt.NDArray[Any]]):
-    """The memory-mapped arrays of an index by their names; each is hashed when it is first used.
+    """The memory-mapped arrays of an index by their names; a damaged one is refused when used.
 
-    Changes in an array would give wrong results that look right, so a damaged one is refused.
     Everything is read from the file that was opened, although another one may have taken its name.
     `layout` has type, offset, size and hash of each; `identity` is the sha256 of the header.
     """
@@ -98,7 +97,7 @@ def open_sections(path: Path) -> tuple[dict[str, Any], IndexSections]:
         with path.open("rb") as stream:
             prefix = stream.read(_PREFIX.size)
             if len(prefix) < _PREFIX.size or not prefix.startswith(MAGIC):
-                raise refuse("index.format", "is no collection index of Foveal")
+                raise refuse("index.format", "is not a collection index of Foveal")
             _, version, length, expected = _PREFIX.unpack(prefix)
             if version != VERSION:
                 message = f"index of version {version}, expected {VERSION}; build it anew"
@@ -106,8 +105,7 @@ def open_sections(path: Path) -> tuple[dict[str, Any], IndexSections]:
             head = stream.read(length)
             if len(head) < length or bytes.fromhex(_hash(head)) != expected:
                 raise refuse("index.damaged", "the index is damaged: its header is not whole")
-            # The first indexes did not say what was passed over.
-            header = {"passed_over": [], **json.loads(head)}
+            header = json.loads(head)
             layout = header.pop("sections")
             start = _aligned(_PREFIX.size + length)
             size = os.fstat(stream.fileno()).st_size
@@ -123,7 +121,7 @@ def open_sections(path: Path) -> tuple[dict[str, Any], IndexSections]:
 
 
 def is_index(path: Path) -> bool:
-    """Return True if a file begins as an index does."""
+    """Return True if this is a file that begins as an index does."""
     try:
         if not path.is_file():
             return False

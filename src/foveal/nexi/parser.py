@@ -5,21 +5,7 @@ from __future__ import annotations
 import re
 
 from foveal.errors import UsageError
-from foveal.nexi.query import (
-    ANY,
-    CAS,
-    CO,
-    About,
-    And,
-    Clause,
-    Compare,
-    Or,
-    Part,
-    Path,
-    Query,
-    Step,
-    Term,
-)
+from foveal.nexi.query import CAS, CO, About, And, Clause, Compare, Or, Part, Path, Step, Term
 
 MAX_DEPTH = 100
 """Deepest nesting of parentheses."""
@@ -53,18 +39,12 @@ class NexiError(UsageError):
         return type(self), (self.query, self.position, self.message)
 
 
-def parse(text: str, *, lenient: bool = False) -> Query:
+def parse(text: str, *, lenient: bool = False) -> CO | CAS:
     """Parse a CO or CAS query.
 
-    Parameters
-    ----------
-    text : str
-    lenient : bool
-        Also accept older queries: the 2003 dialect (single slashes, quoted constants,
-        ``about(., 'text')``), more than two parts, and a last path without a filter.
+    `lenient` also accepts older queries: the 2003 dialect (single slashes, quoted constants,
+    ``about(., 'text')``), more than two parts, and a last path without a filter.
 
-    Examples
-    --------
     >>> query = parse("//article[about(., xml)]//sec[about(.//p, +retrieval)]")
     >>> str(query.target), [str(path) for path in query.support]
     ('//article//sec', ['//article', '//article//sec//p'])
@@ -100,7 +80,7 @@ class _Parser:
 
     # -- the grammar ----------------------------------------------------------------------------
 
-    def parse_query(self) -> Query:
+    def parse_query(self) -> CO | CAS:
         if not self.follows("/"):
             return CO(self.parse_terms(r"\Z"))
         parts: list[Part] = []
@@ -131,7 +111,7 @@ class _Parser:
 
     def parse_names(self, *, attribute: bool) -> tuple[str, ...]:
         if not attribute and self.take(r"\*"):
-            return (ANY,)
+            return ("*",)
         if attribute or not self.take(r"\("):
             return (self.expect(_NAME, "a tag name"),)
         names = [self.expect(_NAME, "a tag name")]

@@ -5,11 +5,8 @@ The printed form is canonical: parsing it gives the same query again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
-
-from foveal.errors import UsageError
 
 ANY = "*"
 
@@ -80,12 +77,6 @@ class Compare:
     value: str
     quoted: bool = False
 
-    def __post_init__(self) -> None:
-        if self.quoted and {"'", '"'} <= set(self.value):
-            raise UsageError(
-                f"the constant {self.value} holds both kinds of quotes; expected one at most"
-            )
-
     def __str__(self) -> str:
         # The language cannot escape a quote, so use the other kind around the text.
         mark = '"' if "'" in self.value else "'"
@@ -139,9 +130,6 @@ class CO:
     def __str__(self) -> str:
         return " ".join(map(str, self.terms))
 
-    def _repr_html_(self) -> str:
-        return f"<code>{escape(str(self))}</code>"
-
 
 @dataclass(frozen=True)
 class CAS:
@@ -177,15 +165,19 @@ class CAS:
     @property
     def compares(self) -> bool:
         """True if a clause compares something with a constant."""
-        return any(
-            isinstance(leaf, Compare) for part in self.parts for leaf in list_leaves(part.clause)
-        )
-
-    def _repr_html_(self) -> str:
-        return f"<code>{escape(str(self))}</code>"
+        return any(isinstance(leaf, Compare) for _, leaf in locate_leaves(self.parts))
 
 
 Query = CO | CAS
+
+
+def locate_leaves(parts: Sequence[Part]) -> Iterator[tuple[Path, About | Compare]]:
+    """Yield the simple clauses of parts in order, each with the absolute path of its elements."""
+    above: tuple[Step, ...] = ()
+    for part in parts:
+        above += part.path.steps
+        for leaf in list_leaves(part.clause):
+            yield Path(above + (leaf.path.steps if leaf.path else ())), leaf
 
 
 def list_leaves(clause: Clause | None) -> Iterator[About | Compare]:

@@ -19,12 +19,9 @@ _TOLERANCE = 1e-12
 class Base(NamedTuple):
     """An ideal recall base over the elements of a forest."""
 
-    ideal: Bools
-    """True for ideal elements; no two of them overlap."""
-    over: Ints
-    """The ideal element that each element is or lies in, `UNKNOWN` where there is none."""
-    holds: Bools
-    """Elements with an ideal one somewhere below them."""
+    ideal: Bools  # no two of these elements overlap
+    over: Ints  # the ideal element that each element is or lies in, or `UNKNOWN`
+    holds: Bools  # elements with an ideal one somewhere below them
 
 
 def ideal_base(

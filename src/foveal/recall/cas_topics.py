@@ -9,10 +9,11 @@ text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, partial
+from itertools import accumulate
 from operator import eq, ge, gt, le, lt
 from typing import Any
 
@@ -20,26 +21,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from foveal import nexi
 from foveal.errors import InputError, Problem, UsageError
 from foveal.formats.graded_elements import mark_positive
 from foveal.formats.xpaths import canonical_paths
+from foveal.lookup import number_rows
 from foveal.model import Judgements, Topics
-from foveal.nexi import (
-    CAS,
-    About,
-    And,
-    Compare,
-    NexiError,
-    Or,
-    Part,
-    Path,
-    Query,
-    Term,
-    matches,
-    parse,
-    tags_of,
-)
-from foveal.nexi.query import Clause, list_leaves
+from foveal.nexi import CAS, About, And, Compare, NexiError, Or, Part, Path, Query, Term
+from foveal.nexi.query import Clause, locate_leaves
 from foveal.recall.forest import scale_of
 from foveal.spans import Ints
 
@@ -49,12 +38,13 @@ Bools = npt.NDArray[np.bool_]
 Key = tuple[Path, tuple[Term, ...]]
 """The request of an about-clause: the absolute path and the terms."""
 Classes = tuple[frozenset[str], ...]
+Elements = set[tuple[str, str]]
+"""Documents and XPaths; the XPath of the document itself is empty."""
 Texts = Callable[[Mapping[str, Callable[[str], bool]]], Iterable[tuple[str, str, str]]]
 """Gives the text of elements: from documents and which XPaths are wanted in each to document,
 XPath and text of every such element."""
 
-_matches = lru_cache(1 << 16)(matches)  # few paths and tag paths, asked for many elements
-_ELEMENT = {"doc": pl.String, "xpath": pl.String}
+_matches = lru_cache(1 << 16)(nexi.matches)  # few paths and tag paths, asked for many elements
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, "=": eq, ">=": ge, ">": gt}
 
@@ -81,10 +71,9 @@ def select_elements(
     topics : Topics
         The statements of the judged topics and, where there are any, of their sub-topics.
     judgements : Judgements
-        Whose rows the elements point to.
     row : int64 array
     xpath : polars.Series of str
-        The elements: judgement and canonical XPath of each.
+        The elements: row of the judgements and canonical XPath of each.
     support : Judgements, optional
         Assessed elements of the sub-topics. A sub-topic names its topic, or the query of it, as
         `parent` and asks for one of its clauses; or else it is called ``T.n`` for the n-th
@@ -113,28 +102,23 @@ def select_elements(
     names = [judgements.topics[code] for code in np.unique(judgements.topic[row]).tolist()]
     queries = _parse_castitles(topics, names)
     if interpretation[0] == "S":
-        keep &= _match_targets(queries, judgements, row, xpath, groups)
+        tags = xpath.str.replace_all(r"\[[0-9]+\]", "")
+        numbered = number_rows(judgements.topic[row], tags)
+        first = numbered.first_rows
+        pairs = zip(judgements.topic[row[first]].tolist(), tags.gather(first), strict=True)
+        found = [
+            _matches(queries[judgements.topics[topic]].target, nexi.tags_of(own), groups)
+            for topic, own in pairs
+        ]
+        keep &= np.array(found, dtype=bool)[numbered.number]
     if interpretation[1] == "S":
-        conditions = _Conditions(topics, queries, support, groups, texts)
-        keep &= conditions.find_satisfied(judgements, row)[row]
+        conditions = {name: _list_conditions(query) for name, query in queries.items()}
+        conditions = {name: parts for name, parts in conditions.items() if parts}
+        _check_conditions(topics, conditions, support, texts)
+        relevant = _find_relevant(topics, queries, conditions, support)
+        satisfied = _find_satisfied(conditions, relevant, judgements, row, groups, texts)
+        keep &= satisfied[row]
     return keep
-
-
-def _match_targets(
-    queries: Mapping[str, CAS], judgements: Judgements, row: Ints, xpath: pl.Series, groups: Classes
-) -> Bools:
-    """Return which elements the target paths of their topics mean."""
-    frame = pl.DataFrame({"topic": judgements.topic[row], "xpath": xpath})
-    frame = frame.select("topic", tags=_strip_ordinals("xpath"))
-    distinct = frame.unique()
-    found = [
-        _matches(queries[judgements.topics[topic]].target, tags_of(tags), groups)
-        for topic, tags in distinct.iter_rows()
-    ]
-    distinct = distinct.with_columns(found=pl.Series(found, dtype=pl.Boolean))
-    joined = frame.join(distinct, on=["topic", "tags"], how="left", maintain_order="left")
-    result: Bools = joined["found"].to_numpy()
-    return result
 
 
 # -- queries -------------------------------------------------------------------------------------
@@ -143,9 +127,9 @@ def _match_targets(
 def _parse_any(text: str) -> Query:
     """Parse a query as NEXI, else in the dialects that were in use."""
     try:
-        return parse(text)
+        return nexi.parse(text)
     except NexiError:
-        return parse(text, lenient=True)
+        return nexi.parse(text, lenient=True)
 
 
 def _parse_castitles(topics: Topics, names: Sequence[str]) -> dict[str, CAS]:
@@ -161,20 +145,15 @@ def _parse_castitles(topics: Topics, names: Sequence[str]) -> dict[str, CAS]:
             problems.append(Problem("topics.unknown_topic", files, None, message))
             continue
         query = castitles.get(name)
+        has = "no castitle" if query is None else f"no path in its castitle {query!r}"
+        message = f"topic {name!r} has {has}; expected a query such as //sec[about(., words)]"
         try:
             parsed = None if query is None else _parse_any(query)
         except NexiError as error:
-            problems.append(
-                topics.problem(
-                    "topics.castitle", place[name], f"castitle of topic {name!r}: {error}"
-                )
-            )
-            continue
+            parsed, message = None, f"castitle of topic {name!r}: {error}"
         if isinstance(parsed, CAS):
             found[name] = parsed
         else:
-            has = "no castitle" if parsed is None else f"no path in its castitle {query!r}"
-            message = f"topic {name!r} has {has}; expected a query such as //sec[about(., words)]"
             problems.append(topics.problem("topics.castitle", place[name], message))
     if problems:
         raise InputError(problems)
@@ -186,262 +165,98 @@ def _extend_path(above: Path, path: Path | None) -> Path:
     return above if path is None else Path(above.steps + path.steps)
 
 
-def _locate_parts(parts: Sequence[Part]) -> Iterator[tuple[Path, Part]]:
-    """Yield the parts of a query with their absolute paths."""
-    above = Path(())
-    for part in parts:
-        above = _extend_path(above, part.path)
-        yield above, part
-
-
-def _drop_judged(clause: Clause | None, *, last: bool, numbers: bool) -> Clause | None:
-    """Return what a clause asks beyond the topic's own judgements; None if it asks nothing more.
-
-    Unless `numbers`, comparisons are taken to hold.
-    """
+def _drop_judged(clause: Clause | None) -> Clause | None:
+    """Return what a clause of the last part asks beyond the topic's own judgements, if anything."""
     if isinstance(clause, And | Or):
-        inner = [_drop_judged(each, last=last, numbers=numbers) for each in clause.clauses]
+        inner = [_drop_judged(each) for each in clause.clauses]
         left = tuple(each for each in inner if each is not None)
         if not left or (isinstance(clause, Or) and len(left) < len(inner)):
             return None
         return left[0] if len(left) == 1 else type(clause)(left)
-    own = last and isinstance(clause, About) and clause.path is None
-    given = isinstance(clause, Compare) and not numbers
-    return None if own or given else clause
+    return None if isinstance(clause, About) and clause.path is None else clause
 
 
-def _list_conditions(query: CAS, *, numbers: bool = True) -> tuple[Part, ...]:
+def _list_conditions(query: CAS) -> list[Part]:
     """Return the parts with what they ask beyond the topic's own judgements."""
-    last = len(query.parts) - 1
-    parts = [
-        Part(part.path, _drop_judged(part.clause, last=i == last, numbers=numbers))
-        for i, part in enumerate(query.parts)
-    ]
+    *before, last = query.parts
+    parts = [*before, Part(last.path, _drop_judged(last.clause))]
     while parts and parts[-1].clause is None:
         parts.pop()
-    return tuple(parts)
-
-
-def _number_clauses(query: CAS) -> dict[Key, list[int]]:
-    """Number the about-clauses that are conditions, in reading order."""
-    found: dict[Key, list[int]] = {}
-    number = 0
-    for i, (above, part) in enumerate(_locate_parts(query.parts)):
-        last = i == len(query.parts) - 1
-        for leaf in list_leaves(part.clause):
-            if isinstance(leaf, About) and not (last and leaf.path is None):
-                number += 1
-                found.setdefault((_extend_path(above, leaf.path), leaf.terms), []).append(number)
-    return found
+    return parts
 
 
 # -- strict support --------------------------------------------------------------------------------
 
 
-def _strip_ordinals(column: str) -> pl.Expr:
-    """Return XPaths without their ordinals."""
-    return pl.col(column).str.replace_all(r"\[[0-9]+\]", "")
-
-
-def _holds_for(comparison: Compare, text: str) -> bool:
-    """Return True if a comparison holds for the text of an element.
-
-    A constant that is not a number, as the dialect of 2003 allows, can only be equal.
-
-    >>> _holds_for(Compare(None, ">", "1998"), " 1999 "), _holds_for(Compare(None, "<", "3"), "two")
-    (True, False)
-    """
-    constant, value = comparison.value.strip(), text.strip()
-    if _NUMBER.fullmatch(constant):
-        holds = _OPERATORS[comparison.operator]
-        return bool(_NUMBER.fullmatch(value)) and holds(Decimal(value), Decimal(constant))
-    return comparison.operator == "=" and text.split() == comparison.value.split()
-
-
-class _Conditions:
-    """The support conditions of topics, and the documents that satisfy them."""
-
-    def __init__(
-        self,
-        topics: Topics,
-        queries: Mapping[str, CAS],
-        support: Judgements | None,
-        groups: Classes,
-        texts: Texts | None,
-    ) -> None:
-        self.groups, self.texts = groups, texts
-        self.parts = {
-            name: parts for name, query in queries.items() if (parts := _list_conditions(query))
-        }
-        self.queries = {name: queries[name] for name in self.parts}
-        self._check(topics, support)
-        self.sub_topics = self._find_sub_topics(topics, support)
-        self.relevant = _list_relevant(support if self.sub_topics else None)
-
-    def _leaves(self, topic: str) -> Iterator[tuple[Path, About | Compare]]:
-        """Yield the conditions of a topic, each with the absolute path of its elements."""
-        for above, part in _locate_parts(self.parts[topic]):
-            for leaf in list_leaves(part.clause):
-                yield _extend_path(above, leaf.path), leaf
-
-    def _check(self, topics: Topics, support: Judgements | None) -> None:
-        """Refuse conditions that cannot be decided, before anything is read."""
-        leaves = [(name, *found) for name in self.parts for found in self._leaves(name)]
-        problems = [
-            topics.problem(
-                "topics.attribute",
-                topics.ids.index(name),
-                f"topic {name!r}: {leaf} asks for an attribute; only elements can be told apart",
-            )
-            for name, path, leaf in leaves
-            if any(step.attribute for step in path.steps)
-        ]
-        if problems:
-            raise InputError(problems)
-        for name, _, leaf in leaves:
-            need = ""
+def _check_conditions(
+    topics: Topics,
+    conditions: Mapping[str, Sequence[Part]],
+    support: Judgements | None,
+    texts: Texts | None,
+) -> None:
+    """Refuse conditions that cannot be decided, before anything is read."""
+    for name, parts in conditions.items():
+        for path, leaf in locate_leaves(parts):
+            if any(step.attribute for step in path.steps):
+                text = f"topic {name!r}: {leaf} asks for an attribute; only elements were judged"
+                place = topics.ids.index(name)
+                raise InputError([topics.problem("topics.attribute", place, text)])
+            need = None
             if isinstance(leaf, About) and support is None:
                 need = "judgements of its sub-topics (--support-judgements)"
-            elif isinstance(leaf, Compare) and self.texts is None:
-                need = (
-                    "text of the documents, which no index holds: give the directory or archive "
-                    "that they lie in (--documents)"
-                )
-            if need:
-                raise UsageError(
-                    f"topic {name!r} has the condition {leaf}; strict support needs the {need}"
-                )
+            elif isinstance(leaf, Compare) and texts is None:
+                need = "text of the documents (--documents), which no index holds"
+            if need is not None:
+                text = f"topic {name!r} has the condition {leaf}; strict support needs the {need}"
+                raise UsageError(text)
 
-    def _find_sub_topics(
-        self, topics: Topics, support: Judgements | None
-    ) -> dict[tuple[str, Key], list[str]]:
-        """Return the judged sub-topics of each condition of each topic."""
-        judged = () if support is None else support.topics
-        asking = _list_sub_topics(topics)
-        found: dict[tuple[str, Key], list[str]] = {}
-        problems: list[Problem] = []
-        for name, query in self.queries.items():
-            parents = {name, query}
-            numbers = _number_clauses(query)
-            for path, leaf in self._leaves(name):
-                if not isinstance(leaf, About):
-                    continue
-                key = path, leaf.terms
-                declared = [
-                    child
-                    for child, asks, of in asking
-                    if asks == key and not parents.isdisjoint(of) and child in judged
-                ]
-                counted = [f"{name}.{n}" for n in numbers[key]]
-                found[name, key] = declared or [child for child in counted if child in judged]
-                if not found[name, key]:
-                    asks = CAS((Part(path, About(None, leaf.terms)),))
-                    message = (
-                        f"topic {name!r}: no sub-topic is judged for {leaf}; expected judgements "
-                        f"of a topic {asks} whose parent is {name!r}, or of topic {counted[0]!r}"
-                    )
-                    problems.append(
-                        topics.problem("topics.sub_topic", topics.ids.index(name), message)
-                    )
-        if problems:
-            raise InputError(problems)
-        return found
 
-    def find_satisfied(self, judgements: Judgements, row: Ints) -> Bools:
-        """Return which of the judgements in `row` are of documents that satisfy the conditions."""
-        keep = np.ones(len(judgements), dtype=bool)
-        asked = np.zeros(len(judgements), dtype=bool)
-        asked[row] = True
-        code = {name: i for i, name in enumerate(judgements.topics)}
-        rows = {
-            name: np.flatnonzero(asked & (judgements.topic == code[name])) for name in self.parts
-        }
-        docs = {name: judgements.doc.gather(rows[name]).unique() for name in self.parts}
-        # The elements of these documents that are relevant to each condition.
-        found: dict[str, dict[Key, pl.DataFrame]] = {name: {} for name in self.parts}
-        for (name, key), sub_topics in self.sub_topics.items():
-            judged = self.relevant.filter(pl.col("topic").is_in(sub_topics))
-            judged = judged.join(docs[name].to_frame("doc"), on="doc", how="semi")
-            found[name][key] = judged.select("doc", "xpath").unique()
-        read = self._read_texts(docs, found)
-        for name, parts in self.parts.items():
-            fit = self._find_documents(parts, found[name], read)
-            keep[rows[name]] = judgements.doc.gather(rows[name]).is_in(fit.implode()).to_numpy()
-        return keep
-
-    def _read_texts(
-        self, docs: Mapping[str, pl.Series], found: Mapping[str, Mapping[Key, pl.DataFrame]]
-    ) -> pl.DataFrame:
-        """Return the texts to compare, of documents that the judgements do not exclude."""
-        paths: dict[str, set[Path]] = {}
-        for name, query in self.queries.items():
-            compared = {path for path, leaf in self._leaves(name) if isinstance(leaf, Compare)}
-            if not compared:
+def _find_relevant(
+    topics: Topics,
+    queries: Mapping[str, CAS],
+    conditions: Mapping[str, Sequence[Part]],
+    support: Judgements | None,
+) -> dict[str, dict[Key, Elements]]:
+    """Return the elements relevant to each about-clause of each topic, by its sub-topics."""
+    if support is None:
+        return {name: {} for name in conditions}
+    asking = _list_sub_topics(topics)
+    sub_topics: dict[str, dict[Key, list[str]]] = {name: {} for name in conditions}
+    problems: list[Problem] = []
+    for name, parts in conditions.items():
+        query, numbers = queries[name], dict[Key, list[str]]()
+        # About-clauses that are conditions are numbered in reading order.
+        number = 0
+        for path, leaf in locate_leaves(query.parts):
+            if isinstance(leaf, About) and (leaf.path is not None or path != query.target):
+                number += 1
+                numbers.setdefault((path, leaf.terms), []).append(f"{name}.{number}")
+        for path, leaf in locate_leaves(parts):
+            if not isinstance(leaf, About):
                 continue
-            judged = _list_conditions(query, numbers=False)
-            none = pl.DataFrame(schema={**_ELEMENT, "text": pl.String})
-            left = self._find_documents(judged, found[name], none) if judged else docs[name]
-            for doc in left:
-                paths.setdefault(doc, set()).update(compared)
-
-        def wants(compared: set[Path], xpath: str) -> bool:
-            return any(_matches(path, tags_of(xpath), self.groups) for path in compared)
-
-        asked = {doc: partial(wants, own) for doc, own in paths.items()}
-        rows = [] if self.texts is None or not asked else list(self.texts(asked))
-        return pl.DataFrame(rows, schema={**_ELEMENT, "text": pl.String}, orient="row")
-
-    def _find_documents(
-        self, parts: Sequence[Part], found: Mapping[Key, pl.DataFrame], read: pl.DataFrame
-    ) -> pl.Series:
-        """Return the documents in which elements can be chosen that satisfy all parts.
-
-        From the last part up: the elements in which its clause holds make those above them fit
-        that its path leads down from; of these, the clause of the part before must hold too. In
-        the end it is the document itself that a path must lead down from.
-        """
-        fit: pl.DataFrame | None = None
-        for above, part in reversed([*_locate_parts(parts)]):
-            if part.clause is not None:
-                holding = self._find_holding(part.clause, above, found, read)
-                fit = holding if fit is None else _intersect(fit, holding)
-            assert fit is not None, "the last part has a condition"
-            fit = self._lift(part.path, fit)
-        assert fit is not None, "there is a part"
-        return fit.filter(pl.col("xpath") == "")["doc"]
-
-    def _find_holding(
-        self, clause: Clause, above: Path, found: Mapping[Key, pl.DataFrame], read: pl.DataFrame
-    ) -> pl.DataFrame:
-        """Return the elements in which a clause holds."""
-        if isinstance(clause, And | Or):
-            each = [self._find_holding(inner, above, found, read) for inner in clause.clauses]
-            return reduce(_intersect, each) if isinstance(clause, And) else pl.concat(each).unique()
-        if isinstance(clause, About):
-            elements = found[_extend_path(above, clause.path), clause.terms]
-        else:
-            true = [_holds_for(clause, text) for text in read["text"]]
-            elements = read.filter(pl.Series(true, dtype=pl.Boolean)).select("doc", "xpath")
-        return elements if clause.path is None else self._lift(clause.path, elements)
-
-    def _lift(self, path: Path, elements: pl.DataFrame) -> pl.DataFrame:
-        """Return the elements from which the path leads to these; a document's XPath is empty."""
-        tagged = elements.filter(pl.col("xpath") != "").with_columns(tags=_strip_ordinals("xpath"))
-        depths = [
-            (tags, depth)
-            for tags in tagged["tags"].unique()
-            for depth in range(tags.count("/"))
-            if _matches(path, tags_of(tags)[depth:], self.groups)
-        ]
-        table = pl.DataFrame(depths, {"tags": pl.String, "depth": pl.Int64}, orient="row")
-        steps = pl.col("xpath").str.split("/").list.head(pl.col("depth") + 1)
-        lifted = tagged.join(table, on="tags")
-        return lifted.select("doc", xpath=steps.list.join("/")).unique()
-
-
-def _intersect(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    """Return the elements that both have."""
-    return one.join(other, on=["doc", "xpath"], how="semi")
+            key = path, leaf.terms
+            declared = [child for child, asks, of in asking if asks == key and of & {name, query}]
+            given = [child for child in declared if child in support.topics]
+            given = given or [child for child in numbers[key] if child in support.topics]
+            sub_topics[name][key] = given
+            if not given:
+                asks = CAS((Part(path, About(None, leaf.terms)),))
+                message = (
+                    f"topic {name!r}: no sub-topic is judged for {leaf}; expected judgements of a "
+                    f"topic {asks} whose parent is {name!r}, or of topic {numbers[key][0]!r}"
+                )
+                place = topics.ids.index(name)
+                problems.append(topics.problem("topics.sub_topic", place, message))
+    if problems:
+        raise InputError(problems)
+    relevant = _list_relevant(support) if any(sub_topics.values()) else {}
+    return {
+        name: {
+            key: {element for child in children for element in relevant.get(child, ())}
+            for key, children in own.items()
+        }
+        for name, own in sub_topics.items()
+    }
 
 
 def _list_sub_topics(topics: Topics) -> list[tuple[str, Key, set[str | Query]]]:
@@ -463,18 +278,116 @@ def _list_sub_topics(topics: Topics) -> list[tuple[str, Key, set[str | Query]]]:
     return found
 
 
-def _list_relevant(support: Judgements | None) -> pl.DataFrame:
-    """Return topic, document and XPath of every element that is relevant to a sub-topic."""
-    if support is None or support.elements is None:
-        if support is not None and support.relevant.any():
-            raise UsageError(
-                f"the support judgements ({support.sources[0].path}) hold no assessed elements; "
-                "expected elements with grades or sizes"
-            )
-        return pl.DataFrame(schema={"topic": pl.String, **_ELEMENT})
+def _list_relevant(support: Judgements) -> dict[str, Elements]:
+    """Return the elements that are relevant to each sub-topic."""
+    if support.elements is None:
+        if not support.relevant.any():
+            return {}
+        raise UsageError(
+            f"the support judgements ({support.sources[0].path}) hold no assessed elements; "
+            "expected elements with grades or sizes"
+        )
     elements = support.elements.filter(mark_positive(support.elements, scale_of(support)))
-    row, xpath = elements["row"].to_numpy(), canonical_paths(elements["xpath"])
-    names = pl.Series(support.topics, dtype=pl.String)
-    return pl.DataFrame(
-        {"topic": names.gather(support.topic[row]), "doc": support.doc.gather(row), "xpath": xpath}
-    )
+    row = elements["row"].to_numpy()
+    found: dict[str, Elements] = {}
+    columns = (support.topic[row].tolist(), support.doc.gather(row))
+    for topic, doc, xpath in zip(*columns, canonical_paths(elements["xpath"]), strict=True):
+        found.setdefault(support.topics[topic], set()).add((doc, xpath))
+    return found
+
+
+def _find_satisfied(
+    conditions: Mapping[str, Sequence[Part]],
+    relevant: Mapping[str, Mapping[Key, Elements]],
+    judgements: Judgements,
+    row: Ints,
+    groups: Classes,
+    texts: Texts | None,
+) -> Bools:
+    """Return which of the judgements in `row` are of documents that satisfy the conditions."""
+    keep = np.ones(len(judgements), dtype=bool)
+    asked = np.zeros(len(judgements), dtype=bool)
+    asked[row] = True
+    rows = {
+        name: np.flatnonzero(asked & (judgements.topic == judgements.topics.index(name)))
+        for name in conditions
+    }
+    # The texts that conditions compare.
+    compared: dict[str, set[Path]] = {}
+    for name, parts in conditions.items():
+        paths = {path for path, leaf in locate_leaves(parts) if isinstance(leaf, Compare)}
+        for doc in judgements.doc.gather(rows[name]) if paths else ():
+            compared.setdefault(doc, set()).update(paths)
+
+    def wants(paths: set[Path], xpath: str) -> bool:
+        return any(_matches(path, nexi.tags_of(xpath), groups) for path in paths)
+
+    wanted = {doc: partial(wants, paths) for doc, paths in compared.items()}
+    read = [*texts(wanted)] if texts is not None and wanted else []
+    for name, parts in conditions.items():
+        docs = judgements.doc.gather(rows[name])
+        fit = _find_documents(parts, relevant[name], set(docs), read, groups)
+        keep[rows[name]] = [doc in fit for doc in docs]
+    return keep
+
+
+def _find_documents(
+    parts: Sequence[Part],
+    relevant: Mapping[Key, Elements],
+    docs: set[str],
+    read: Sequence[tuple[str, str, str]],
+    groups: Classes,
+) -> set[str]:
+    """Return the documents in which elements can be chosen that satisfy all parts.
+
+    From the last part up: the elements in which its clause holds make those above them fit that its
+    path leads down from; of these, the clause of the part before must hold too. In the end it is
+    the document itself that a path must lead down from.
+    """
+
+    def lift(path: Path, elements: Elements) -> Elements:
+        """Return the elements from which the path leads to these."""
+        found: Elements = set()
+        for doc, xpath in elements:
+            steps = xpath.split("/")
+            tags = nexi.tags_of(xpath)
+            for depth in range(len(steps) - 1):
+                if _matches(path, tags[depth:], groups):
+                    found.add((doc, "/".join(steps[: depth + 1])))
+        return found
+
+    def find_holding(clause: Clause, above: Path) -> Elements:
+        """Return the elements in which a clause holds."""
+        if isinstance(clause, And | Or):
+            each = [find_holding(inner, above) for inner in clause.clauses]
+            return set.intersection(*each) if isinstance(clause, And) else set.union(*each)
+        if isinstance(clause, About):
+            known = relevant[_extend_path(above, clause.path), clause.terms]
+            elements = {element for element in known if element[0] in docs}
+        else:
+            elements = {(doc, x) for doc, x, text in read if doc in docs and _holds(clause, text)}
+        return elements if clause.path is None else lift(clause.path, elements)
+
+    fit: Elements | None = None
+    above = accumulate((part.path for part in parts), _extend_path)
+    for path, part in reversed([*zip(above, parts, strict=True)]):
+        if part.clause is not None:
+            holding = find_holding(part.clause, path)
+            fit = holding if fit is None else fit & holding
+        fit = lift(part.path, fit or set())
+    return {doc for doc, xpath in fit or () if not xpath}
+
+
+def _holds(comparison: Compare, text: str) -> bool:
+    """Return True if a comparison holds for the text of an element.
+
+    A constant that is not a number, as the dialect of 2003 allows, can only be equal.
+
+    >>> _holds(Compare(None, ">", "1998"), " 1999 "), _holds(Compare(None, "<", "3"), "two")
+    (True, False)
+    """
+    constant, value = comparison.value.strip(), text.strip()
+    if _NUMBER.fullmatch(constant):
+        holds = _OPERATORS[comparison.operator]
+        return bool(_NUMBER.fullmatch(value)) and holds(Decimal(value), Decimal(constant))
+    return comparison.operator == "=" and text.split() == comparison.value.split()

@@ -20,6 +20,7 @@ import polars as pl
 from foveal import spans
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
+from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements
 from foveal.spans import Ints
 
@@ -36,44 +37,38 @@ _PARENT = pl.col("xpath").str.replace(r"/[^/]*$", "")
 # -- quantisation: the worth of an assessed element, by the scale of its year ----------------------
 
 
-COVERAGES = "NSLE"
-"""The coverages of 2002 by their code: none, too small, too large, exact."""
-HIGHEST_GRADE = {"2002": 3, "2003": 3, "2005": 2}
-"""Scale to its highest grade of exhaustivity."""
+COVERAGES = "NSLE"  # of 2002, by their code: none, too small, too large, exact
+HIGHEST_GRADE = {"2002": 3, "2003": 3, "2005": 2}  # of exhaustivity, by scale
 
 
 class ElementGrades(NamedTuple):
-    """The assessments of elements as numbers; what is not assessed is not relevant."""
+    """The assessments of elements as numbers; what is not assessed is not relevant.
+
+    The scale is ``2002``, ``2003``, ``2005`` or ``2006``. `exhaustivity` is the relevance of 2002,
+    and 1 for everything relevant on the scale of 2006. `specificity` is the grade (2003), the code
+    of the coverage (2002), or the share of highlighted characters. Elements that are `too_small`,
+    graded ``?`` in 2005, have exhaustivity 0.
+    """
 
     scale: str
-    """``2002``, ``2003``, ``2005`` or ``2006``."""
     exhaustivity: Ints
-    """The grade: relevance on the scale of 2002, 1 for everything relevant on that of 2006."""
     specificity: Floats
-    """The grade (2003), the code of the coverage (2002), or the share of highlighted characters."""
     too_small: Bools
-    """Elements of the scale of 2005 that are graded ``?``; their exhaustivity is 0."""
 
 
 class Quantisation(NamedTuple):
-    """A function from assessments to worth."""
+    """A function from assessments on some scales to worth, which is `maximum` at most."""
 
     name: str
     scales: tuple[str, ...]
-    """The scales it is defined on."""
     worth: Callable[[ElementGrades], Floats]
     maximum: float = 1.0
-    """The largest value it takes."""
 
 
 def _table(name: str, scale: str, rows: Sequence[Sequence[float]]) -> Quantisation:
     """Return a look-up by two grades from 0: a row for each first, a column for each second."""
     table = np.array(rows, dtype=np.float64)
-
-    def worth(grades: ElementGrades) -> Floats:
-        values: Floats = table[grades.exhaustivity, grades.specificity.astype(np.int64)]
-        return values
-
+    worth = lambda g: table[g.exhaustivity, g.specificity.astype(np.int64)]  # noqa: E731
     return Quantisation(name, (scale,), worth)
 
 
@@ -102,8 +97,7 @@ def quantise_dimensions(name: str, grades: ElementGrades) -> tuple[Floats, Float
     exhaustivity = grades.exhaustivity / top
     specificity = grades.specificity / (top if grades.scale == "2003" else 1)
     if name == "strict":
-        exhaustivity = np.where(exhaustivity == 1, 1.0, 0.0)
-        specificity = np.where(specificity == 1, 1.0, 0.0)
+        return np.where(exhaustivity == 1, 1.0, 0.0), np.where(specificity == 1, 1.0, 0.0)
     return exhaustivity, specificity
 
 
@@ -191,41 +185,23 @@ def scale_of(judgements: Judgements) -> str:
 class Forest:
     """A tree of elements for each judged document that has any, parents before their children."""
 
-    row: Ints
-    """The judgement (topic and document) that each element belongs to, ascending."""
-    paths: pl.Series
-    """The distinct XPaths, with every ordinal."""
-    path: Ints
-    """The number of each element's XPath, ascending within a judgement."""
-    parent: Ints
-    """The parent's number, `UNKNOWN` for a root."""
-    start: Ints
-    """Where the element begins in its document.
-
-    Where only assessments are known, they are laid out by their sizes on an axis of their own."""
+    row: Ints  # the judgement (topic and document) of each element, ascending
+    paths: pl.Series  # the distinct XPaths, with every ordinal
+    path: Ints  # the number of each element's XPath, ascending within a judgement
+    parent: Ints  # `UNKNOWN` for a root
+    start: Ints  # the place in the document, or on an axis laid out by the assessed sizes
     end: Ints
-    size: Ints
-    """Characters by the assessments, else by the collection; `UNKNOWN` where neither tells."""
-    rsize: Ints
-    """Highlighted characters, known in the same way."""
+    size: Ints  # characters by the assessments, else by the collection, else `UNKNOWN`
+    rsize: Ints  # highlighted characters, known in the same way
     assessed: ElementGrades
-    complete: bool
-    """True if all elements of the documents are known, not only the assessed ones."""
-    base: Ints
-    """Where each judgement's document begins on the common axis."""
-    highlighted: spans.Coverage | None
-    """The highlighted text on the common axis."""
-    find: Callable[[Ints, pl.Series], Ints]
-    """Called with judgements and XPaths: their elements, `UNKNOWN` where there is none."""
-    counts: Bools
-    """Elements that may be worth something; the others were left out of the judgements."""
+    base: Ints  # where each judgement's document begins on the common axis
+    highlighted: spans.Coverage | None  # the highlighted text on the common axis
+    find: Callable[[Ints, pl.Series], Ints]  # elements of judgements and XPaths, or `UNKNOWN`
+    counts: Bools  # elements that may be worth something; the others were left out
+    complete: bool = False  # are all elements of the documents known, not only assessed ones?
 
     def __len__(self) -> int:
         return len(self.row)
-
-    def __repr__(self) -> str:
-        known = "all elements" if self.complete else "assessed elements"
-        return f"<Forest: {len(self)} {known} of {int((np.diff(self.bounds) > 0).sum())} trees>"
 
     # -- building -------------------------------------------------------------------------------
 
@@ -249,29 +225,16 @@ class Forest:
         base = np.zeros(len(judgements), dtype=np.int64)
         highlighted = None
         if known:
-            start, end, own = _lay_out(
-                parent, _split_levels(_count_depth(paths, path)), size, rsize
-            )
+            levels = _split_levels(_count_depth(paths, path))
+            start, end, own = _lay_out(parent, levels, size, rsize)
             extent = np.zeros(len(judgements), dtype=np.int64)
             np.maximum.at(extent, row, end)
             base = spans.lay_out(extent)
             highlighted = spans.Coverage(end - own + base[row], end + base[row])
-        return cls(
-            row=row,
-            paths=paths,
-            path=path,
-            parent=parent,
-            start=start,
-            end=end,
-            size=np.where((size < 0) & known, end - start, size),
-            rsize=rsize,
-            assessed=_read_grades(scale_of(judgements), listed, at, size, rsize),
-            counts=np.ones(len(nodes), dtype=bool),
-            complete=False,
-            base=base,
-            highlighted=highlighted,
-            find=find,
-        )
+        grades = _read_grades(scale_of(judgements), listed, at, size, rsize)
+        size = np.where((size < 0) & known, end - start, size)
+        tree = (row, paths, path, parent, start, end, size, rsize, grades)
+        return cls(*tree, base, highlighted, find, np.ones(len(row), dtype=bool))
 
     @classmethod
     def from_collection(
@@ -285,21 +248,15 @@ class Forest:
         rows = np.flatnonzero(judgements.relevant)
         # Each document is looked up once, however many topics it is judged for.
         docs = judgements.doc.gather(rows)
-        distinct = docs.unique(maintain_order=True)
-        numbers = pl.DataFrame({"doc": distinct, "number": np.arange(len(distinct))})
-        which = pl.DataFrame({"doc": docs}).join(numbers, on="doc", maintain_order="left")["number"]
-        trees = collection.trees(distinct)
-        first, counts = trees.bounds[which], np.diff(trees.bounds)[which]
-        absent = rows[counts == 0]
-        if len(absent):
-            raise InputError(
-                judgements.problem(
-                    "collection.unknown_document",
-                    i,
-                    f"document {judgements.doc[i]!r} is relevant, but not in the collection",
-                )
-                for i in absent.tolist()
-            )
+        numbered = number_rows(docs)
+        trees = collection.trees(docs.gather(numbered.first_rows))
+        first, counts = (x[numbered.number] for x in (trees.bounds[:-1], np.diff(trees.bounds)))
+        problems = []
+        for i in rows[counts == 0].tolist():
+            text = f"document {judgements.doc[i]!r} is relevant, but not in the collection"
+            problems.append(judgements.problem("collection.unknown_document", i, text))
+        if problems:
+            raise InputError(problems)
         row = np.repeat(rows, counts)
         shift = np.repeat(np.cumsum(counts) - counts - first, counts)
         element = np.arange(len(row)) - shift
@@ -307,27 +264,20 @@ class Forest:
         parent = np.where(parent < 0, UNKNOWN, parent + shift)
         used = np.zeros(int(trees.path.max(initial=-1)) + 1, dtype=bool)
         used[trees.path] = True
-        paths, path = (
-            collection.xpaths(np.flatnonzero(used)),
-            np.cumsum(used)[trees.path[element]] - 1,
-        )
+        paths = collection.xpaths(np.flatnonzero(used))
+        path = np.cumsum(used)[trees.path[element]] - 1
         listed = _list_elements(judgements)
         listed = listed.filter(pl.Series(judgements.relevant[listed["row"].to_numpy()]))
         numbers = pl.DataFrame({"xpath": paths, "path": np.arange(len(paths))})
         find = partial(_find_elements, numbers, row * len(paths) + path)
         at = find(listed["row"].to_numpy(), listed["xpath"])
         lost = listed.filter(pl.Series(at < 0, dtype=pl.Boolean))
-        if len(lost):
-            raise InputError(
-                judgements.problem(
-                    "collection.unknown_path",
-                    i,
-                    f"document {judgements.doc[i]!r} has no element {xpath!r} in the collection",
-                    line=line,
-                    file=file,
-                )
-                for i, xpath, line, file in lost.select("row", "xpath", "line", "file").iter_rows()
-            )
+        for i, xpath, line, file in lost.select("row", "xpath", "line", "file").iter_rows():
+            text = f"document {judgements.doc[i]!r} has no element {xpath!r} in the collection"
+            code = "collection.unknown_path"
+            problems.append(judgements.problem(code, i, text, line=line, file=file))
+        if problems:
+            raise InputError(problems)
         extent = np.maximum(judgements.length, 0)
         np.maximum.at(extent, row, end)
         np.maximum.at(extent, judgements.row, judgements.end)
@@ -343,22 +293,10 @@ class Forest:
             own_rsize = listed["rsize"].fill_null(UNKNOWN).to_numpy()
             stated = (own_size >= 0) & (own_rsize >= 0)
             size[at[stated]], rsize[at[stated]] = own_size[stated], own_rsize[stated]
-        return cls(
-            row=row,
-            paths=paths,
-            path=path,
-            parent=parent,
-            start=start,
-            end=end,
-            size=size,
-            rsize=rsize,
-            assessed=_read_grades(scale_of(judgements), listed, at, size, rsize),
-            counts=np.ones(len(row), dtype=bool),
-            complete=True,
-            base=base,
-            highlighted=highlighted,
-            find=find,
-        )
+        grades = _read_grades(scale_of(judgements), listed, at, size, rsize)
+        tree = (row, paths, path, parent, start, end, size, rsize, grades)
+        counting = np.ones(len(row), dtype=bool)
+        return cls(*tree, base, highlighted, find, counting, complete=True)
 
     def only(self, counts: Bools) -> Forest:
         """Return the same trees in which only these elements may be worth something."""
@@ -410,10 +348,7 @@ class Forest:
     def sum_children(self, values: Floats | Ints) -> Floats:
         """Return the sum of the values of each element's children."""
         below = np.flatnonzero(self.parent >= 0)
-        total: Floats = np.bincount(
-            self.parent[below], values[below].astype(np.float64), len(self)
-        ).astype(np.float64)
-        return total
+        return np.bincount(self.parent[below], values[below], len(self)).astype(np.float64)
 
 
 def _find_elements(numbers: pl.DataFrame, keys: Ints, row: Ints, xpath: pl.Series) -> Ints:
@@ -504,23 +439,17 @@ def _read_grades(
     scale: str, listed: pl.DataFrame, at: Ints, size: Ints, rsize: Ints
 ) -> ElementGrades:
     """Return grades as numbers; what is not assessed gets the lowest."""
-    n = len(size)
-    too_small = np.zeros(n, dtype=bool)
-    if scale in ("2002", "2003"):
-        first = listed["relevance" if scale == "2002" else "exhaustivity"]
-        exhaustivity = _scatter(first.fill_null("0").cast(pl.Int64), at, n, 0)
-        lowest = 0
-        if scale == "2002":
-            codes = {letter: code for code, letter in enumerate(COVERAGES)}
-            lowest = codes["N"]
-            second = listed["coverage"].fill_null("N").replace_strict(codes, return_dtype=pl.Int64)
-        else:
-            second = listed["specificity"].fill_null("0").cast(pl.Int64)
-        specificity = _scatter(second, at, n, lowest).astype(np.float64)
-        return ElementGrades(scale, exhaustivity, specificity, too_small)
+    n, too_small = len(size), np.zeros(len(size), dtype=bool)
     specificity = np.where(rsize > 0, rsize, 0) / np.maximum(size, 1)
+    if scale not in HIGHEST_GRADE:
+        return ElementGrades(scale, (rsize > 0).astype(np.int64), specificity, too_small)
+    grades = listed["relevance" if scale == "2002" else "exhaustivity"]
     if scale == "2005":
-        too_small[at] = (listed["exhaustivity"] == "?").fill_null(value=False).to_numpy()
-        grades = listed["exhaustivity"].fill_null("0").replace("?", "0").cast(pl.Int64)
-        return ElementGrades(scale, _scatter(grades, at, n, 0), specificity, too_small)
-    return ElementGrades(scale, (rsize > 0).astype(np.int64), specificity, too_small)
+        too_small[at] = (grades == "?").fill_null(value=False).to_numpy()
+        grades = grades.replace("?", "0")
+    else:
+        codes = {letter: str(code) for code, letter in enumerate(COVERAGES)}
+        second = listed["specificity"] if scale == "2003" else listed["coverage"].replace(codes)
+        specificity = _scatter(second.cast(pl.Int64).fill_null(0), at, n, 0).astype(np.float64)
+    exhaustivity = _scatter(grades.cast(pl.Int64).fill_null(0), at, n, 0)
+    return ElementGrades(scale, exhaustivity, specificity, too_small)
