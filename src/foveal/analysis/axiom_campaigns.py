@@ -8,7 +8,7 @@ one run and one set of judgements, so that a measure scores them together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
 
@@ -23,18 +23,6 @@ from foveal.measures import Measure, OverlapRule
 from foveal.measures.alignment import Gold
 from foveal.model import Judgements, Run
 from foveal.recall import Forest
-
-__all__ = [
-    "LENGTHS",
-    "TREES",
-    "TWINS",
-    "AxiomCampaign",
-    "AxiomCampaigns",
-    "ListKind",
-    "ListedResult",
-    "ResultList",
-    "draw_campaigns",
-]
 
 Floats = npt.NDArray[np.float64]
 Rng = np.random.Generator
@@ -83,11 +71,7 @@ class ListKind(Enum):
 
 
 class ListedResult(NamedTuple):
-    """A passage of a document, or one of its elements.
-
-    >>> print(ListedResult("A", 0, 10), ListedResult("C", 0, 20, "/a[1]"))
-    A:0-10 C:/a[1]
-    """
+    """A passage of a document, printed as ``A:0-10``, or one of its elements, ``C:/a[1]``."""
 
     doc: str
     start: int
@@ -111,8 +95,7 @@ class ListedResult(NamedTuple):
 ResultList = tuple[ListedResult, ...]
 
 
-@dataclass(frozen=True)
-class AxiomCampaign:
+class AxiomCampaign(NamedTuple):
     """One topic: its relevant passages by document, exhaustivity by element, a list of results."""
 
     kind: ListKind
@@ -152,11 +135,7 @@ class AxiomCampaign:
 
 
 def draw_campaigns(kind: ListKind, number: int, seed: int) -> list[AxiomCampaign]:
-    """Draw campaigns of a kind, the same for the same seed.
-
-    >>> print(*draw_campaigns(ListKind.PASSAGES, 1, seed=0)[0].results)
-    X:20-25
-    """
+    """Draw campaigns of a kind, the same for the same seed."""
     rng = np.random.default_rng(seed)
     return [_draw_campaign(kind, 1 + i % 5, rng) for i in range(number)]
 
@@ -182,12 +161,12 @@ def _draw_campaign(kind: ListKind, most: int, rng: Rng) -> AxiomCampaign:
             if bare.rsize(ListedResult(doc, *place)):
                 inside = [g for (d, p), g in grades.items() if d == doc and p.startswith(path)]
                 grades[doc, path] = max([int(rng.integers(1, 3)), *inside])
-    order = list(dict.fromkeys(result.doc for result in found))
+    order = [result.doc for result in found]
     if kind is ListKind.ENTRIES:
-        found = [next(r for r in found if r.doc == doc) for doc in order]
+        found = [result for i, result in enumerate(found) if result.doc not in order[:i]]
     elif kind is ListKind.GROUPED:
-        found = [r for doc in order for r in found if r.doc == doc]
-    return replace(bare, exhaustivity=grades, results=tuple(found))
+        found.sort(key=lambda result: order.index(result.doc))
+    return bare._replace(exhaustivity=grades, results=tuple(found))
 
 
 def _draw_results(campaign: AxiomCampaign, rng: Rng) -> Sequence[ListedResult]:
