@@ -20,35 +20,28 @@ RELEVANT, NOT_RELEVANT, UNJUDGED = 1, 0, -1
 
 
 class Lists(NamedTuple):
-    """The lists of all runs for one topic, with the limits and settings of a strategy."""
+    """The lists of all runs for one topic."""
 
     rank: Ints
     """(unit, run): the place of a unit in the list of a run, from 1; 0 if the run lacks it."""
     known: Ints
     """The judgement of each unit: `RELEVANT`, `NOT_RELEVANT` or `UNJUDGED`."""
-    budget: int | None = None
-    """Maximum number of units."""
-    include_judged: bool = False
-    """Take judged units, too, which use up the budget, as if they were judged only now.
-
-    Otherwise they only guide the strategy."""
     beta: float = 0.1
     """Learning rate of `hedge`: the factor on the weight of a run for a loss of 1."""
 
 
-def choose_units(strategy: str, lists: Lists) -> Ints:
-    """Return the units that a strategy chooses within the limits, in the order of assessing.
+def choose_units(strategy: str, lists: Lists, budget: int | None = None) -> Ints:
+    """Return the unjudged units that a strategy chooses, in the order of assessing.
 
     All strategies are deterministic. Units that one does not distinguish keep their order.
 
     >>> ranks = np.array([[1, 0], [2, 0], [0, 1], [0, 2]])
-    >>> choose_units("round-robin", Lists(ranks, np.full(4, UNJUDGED), budget=3)).tolist()
+    >>> choose_units("round-robin", Lists(ranks, np.full(4, UNJUDGED)), budget=3).tolist()
     [0, 2, 3]
     """
-    order = STRATEGIES[strategy](lists)
-    if not lists.include_judged:
-        order = order[lists.known[order] == UNJUDGED]
-    return order[: lists.budget]
+    order: Ints = STRATEGIES[strategy](lists)
+    order = order[lists.known[order] == UNJUDGED]
+    return order[:budget]
 
 
 def by_depth(lists: Lists) -> Ints:
@@ -123,8 +116,7 @@ def hedge(lists: Lists) -> Ints:
     run if the unit is not relevant, and its gain if it is. A loss l multiplies the weight of the
     run by beta**l. The unit with the greatest weighted worth comes next.
 
-    All judgements are known from the start. With `Lists.include_judged` they become known one by
-    one, as in the experiments of the paper. Without any, all weights are equal.
+    All judgements are known from the start. Without any, all weights are equal.
 
     References
     ----------
@@ -143,33 +135,12 @@ def hedge(lists: Lists) -> Ints:
     worth = np.where(rank > 0, 0.5 * np.log(longest / np.maximum(rank, 1)), 0.0)
     # The loss of a run on each unit is its worth with this sign; negative is a gain.
     sign = np.select([known == RELEVANT, known == NOT_RELEVANT], [-1.0, 1.0], 0.0)
-    if not lists.include_judged:
-        score = _weigh(worth, sign @ worth, lists.beta)
-        return np.asarray(order[np.argsort(-score, kind="stable")])
-    losses = np.zeros(worth.shape[1])
-    score = _weigh(worth, losses, lists.beta)
-    chosen: list[int] = []
-    for _ in range(len(known))[: lists.budget]:
-        unit = int(np.argmax(score))
-        chosen.append(unit)
-        if sign[unit]:
-            losses += worth[unit] * sign[unit]
-            score = _weigh(worth, losses, lists.beta)
-            score[chosen] = -np.inf
-        score[unit] = -np.inf
-    return np.asarray(order[chosen])
-
-
-def _weigh(worth: Floats, losses: Floats, beta: float) -> Floats:
-    """Return the weighted worth of units; powers of beta are relative to the greatest.
-
-    Twelve decimals are compared, so that the order of additions does not decide about the pool.
-    """
-    power = losses * math.log(beta)
-    weight = np.exp(power - power.max(initial=-np.inf))
+    power = (sign @ worth) * math.log(lists.beta)
+    weight = np.exp(power - power.max(initial=-np.inf))  # relative to the greatest power of beta
     total = weight.sum()
-    score: Floats = np.round(worth @ (weight / total if total else weight), 12)
-    return score
+    # Twelve decimals are compared, so that the order of additions does not decide about the pool.
+    score = np.round(worth @ (weight / total if total else weight), 12)
+    return np.asarray(order[np.argsort(-score, kind="stable")])
 
 
 STRATEGIES: dict[str, Callable[[Lists], Ints]] = {
