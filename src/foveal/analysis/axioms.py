@@ -41,8 +41,7 @@ class Axiom(NamedTuple):
     """A property that a measure should have: its name, exact definition and test.
 
     `expected` is the allowed effect of the change on the score, as `_judge` names it. A measure may
-    refuse the changed list instead if `refusing`. `no` maps kinds of lists that the axiom does not
-    apply to, to the reasons.
+    refuse the changed list instead if `refusing`.
     """
 
     name: str
@@ -50,22 +49,18 @@ class Axiom(NamedTuple):
     expected: str
     change: Change
     refusing: bool
-    no: Mapping[ListKind, str]
 
 
 AXIOMS: list[Axiom] = []
 """The axioms in their order."""
-_NO_SECOND = {ListKind.ENTRIES: "a document has one result"}
 
 
-def _axiom(
-    expected: str, *, refusing: bool = False, no: Mapping[ListKind, str] | None = None
-) -> Callable[[Change], Change]:
+def _axiom(expected: str, *, refusing: bool = False) -> Callable[[Change], Change]:
     """Make an axiom of a function that changes results; its docstring is the definition."""
 
     def register(change: Change) -> Change:
         name, words = change.__name__.strip("_"), " ".join((change.__doc__ or "").split())
-        AXIOMS.append(Axiom(name, words, expected, change, refusing, no or {}))
+        AXIOMS.append(Axiom(name, words, expected, change, refusing))
         return change
 
     return register
@@ -108,7 +103,7 @@ def _duplicate(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return _pick([(*results[: i + 1], *results[i:]) for i in range(len(results))], rng)
 
 
-@_axiom("not better", no={ListKind.ELEMENTS: "an element cannot be cut in two"} | _NO_SECOND)
+@_axiom("not better")
 def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """A result that is relevant throughout, or nowhere, is cut into two that stand one after the
     other with nothing between them. The score does not get better; it may get worse where ranks
@@ -116,13 +111,9 @@ def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     relevant half first is a better list. Lists that grow beyond a rank cut-off are not looked at.
     """
     results = campaign.results
-    even = [
-        i
-        for i, r in enumerate(results)
-        if r.size > 1 and (campaign.is_relevant(r) or campaign.is_useless(r))
-    ]
+    even = [i for i, r in enumerate(results) if campaign.is_relevant(r) or campaign.is_useless(r)]
     at = _pick(even, rng)
-    if at is None:
+    if at is None or campaign.kind in (ListKind.ELEMENTS, ListKind.ENTRIES):
         return None
     cut = results[at]
     # Often in the middle, as some measures require half of a passage.
@@ -131,7 +122,7 @@ def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return (*results[:at], *cut.cut(middle), *results[at + 1 :])
 
 
-@_axiom("same", no=_NO_SECOND)
+@_axiom("same")
 def _order(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """Two results of one document that stand side by side change places. Where results of a
     document stand together by rule, the score stays the same; in other lists it stays the same if
@@ -185,11 +176,14 @@ def _missing(_: AxiomCampaign, __: Rng) -> ResultList:
     return ()
 
 
-@_axiom("ideal", no={ListKind.ELEMENTS: "the measure decides which elements are ideal"})
-def _ideal(campaign: AxiomCampaign, _: Rng) -> ResultList:
+@_axiom("ideal")
+def _ideal(campaign: AxiomCampaign, _: Rng) -> ResultList | None:
     """A list of exactly the relevant passages, document by document, has the full score that the
-    measure declares; where a document has one result, it is the first passage.
+    measure declares; where a document has one result, it is the first passage. Which elements are
+    ideal is for a measure to decide, so that it does not apply to lists of elements.
     """
+    if campaign.kind is ListKind.ELEMENTS:
+        return None
     if campaign.kind is ListKind.ENTRIES:
         return tuple(ListedResult(doc, *spans[0]) for doc, spans in campaign.relevant.items())
     return campaign.passages
@@ -380,10 +374,8 @@ def axioms(
     >>> found.failed
     ()
     """
-    if campaigns < 1 or seed < 0:
-        raise UsageError(
-            f"campaigns {campaigns}, seed {seed}; expected campaigns from 1, seed from 0"
-        )
+    if campaigns < 1:
+        raise UsageError(f"campaigns {campaigns}; expected a whole number from 1")
     chosen: dict[Measure, None] = {}
     for item in [measures] if isinstance(measures, (str, Measure)) else measures:
         if isinstance(item, Measure):
@@ -406,7 +398,7 @@ def axioms(
         for number, axiom in enumerate(AXIOMS):
             rng = np.random.default_rng([seed, number])
             changed = [axiom.change(campaign, rng) for campaign in lab.campaigns]
-            reasons = {m: _explain_exemption(axiom, m, kind, before[m]) for m in own}
+            reasons = {m: _explain_exemption(axiom, m, before[m]) for m in own}
             applicable = [measure for measure, reason in reasons.items() if not reason]
             after = lab.score(changed, applicable) if applicable else {}
             for measure, reason in reasons.items():
@@ -422,12 +414,10 @@ def axioms(
     )
 
 
-def _explain_exemption(axiom: Axiom, measure: Measure, kind: ListKind, scores: Floats | str) -> str:
+def _explain_exemption(axiom: Axiom, measure: Measure, scores: Floats | str) -> str:
     """Return why an axiom does not apply to a measure; empty if it does."""
     if isinstance(scores, str):  # the measure needs data that no campaign here has
         return scores
-    if kind in axiom.no:
-        return axiom.no[kind]
     if axiom.expected == "within" and measure.range[1] is None and measure.ideal is None:
         return "declares no upper end and no full score"
     if axiom.expected != "within" and measure.higher_is_better is None:
@@ -463,7 +453,7 @@ def _judge(
     if is_compared:
         seen &= ~np.isnan(before)
     if not seen.any():
-        return verdict._replace(reason="no list fits its cut-off")
+        return verdict._replace(reason="no list of its kind or length can be changed so")
     # Measures of which less is better are only tested for scores that stay the same.
     low, high = measure.range
     allowed: dict[str, tuple[Any, Any]] = {
