@@ -13,8 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal import evaluate, parse_measure
-from foveal.analysis.axiom_campaigns import LENGTHS, TREES, TWINS, ListKind, draw_campaigns
-from foveal.analysis.axioms import AXIOMS, REASONS, Axioms, axioms
+from foveal.analysis.axioms import (
+    AXIOMS,
+    LENGTHS,
+    REASONS,
+    TREES,
+    TWINS,
+    Axioms,
+    ListKind,
+    axioms,
+    draw_campaigns,
+)
 from foveal.errors import UsageError
 from foveal.measures import Measure, OverlapRule, all_measures
 from foveal.measures.alignment import TopicView
@@ -207,10 +216,10 @@ def test_the_smallest_counterexample_is_shown() -> None:
     [
         ("Q", "split", "no list of its kind or length"),
         ("BEPD", "order", "no list of its kind or length"),
-        ("xCG@10", "bounded", "declares no upper end"),
+        ("xCG@10", "bounded", "it declares no full score"),
         ("num_ret", "tail", "neither more nor less of it is better"),
-        ("Redundancy", "duplicate", "how much a run repeats itself"),
-        ("gP@10", "ideal", "declares no full score"),
+        ("Redundancy", "duplicate", "it measures repeated or read text"),
+        ("gP@10", "ideal", "it declares no full score"),
         ("HiP@1", "split", "no list of its kind or length"),
     ],
 )

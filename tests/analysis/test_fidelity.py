@@ -417,21 +417,6 @@ def test_measures_of_elements_need_a_collection(collection: Collection) -> None:
         fidelity(campaign(collection, 1, 2), measures="MAep")
 
 
-# -- the figure ----------------------------------------------------------------------------------
-
-
-def test_the_figure_has_a_curve_for_each_part_set(collection: Collection) -> None:
-    truth = campaign(collection, 6, 5)
-    found = fidelity(truth, collection.path, ["igP@curve", "AgP"])
-    (graph,) = found.graphs()
-    assert [line.name for line in graph.lines] == [f"{part}R" for part in PARTS]
-    assert graph.lines[0].y.tolist() == [1.0] * 11
-    curve = next(line for line in graph.lines if line.name == "SLDR")
-    assert curve.x.tolist() == pytest.approx([i / 10 for i in range(11)])
-    assert curve.y[5] == found.scores["SLDR", found.scores.measures[5]]
-    assert fidelity(truth, collection.path, "AgP").graphs() == []
-
-
 def test_the_same_bytes_again(collection: Collection) -> None:
     truth = campaign(collection, 5, 4)
     first = fidelity(truth, collection.path).to_json()

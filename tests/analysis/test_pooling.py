@@ -12,15 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.analysis.pool_strategies import (
+from foveal.analysis.pooling import (
+    DEPTH,
     NOT_RELEVANT,
     RELEVANT,
     STRATEGIES,
     UNJUDGED,
     Lists,
+    Pooling,
     choose_units,
+    pool,
 )
-from foveal.analysis.pooling import DEPTH, Pooling, pool
 from foveal.files.source import Source
 from foveal.formats.pool_files import pool_lines
 from inputs import refusal
@@ -458,22 +460,6 @@ def test_once_a_pool_is_judged_nothing_to_its_depth_is_unjudged(campaign: Campai
     assert set(again.statistics.runs["covered"].to_list()) == {1.0}
 
 
-@given(campaigns, st.integers(1, 4))
-@settings(max_examples=30)
-def test_overlap_is_that_of_the_sets_of_documents(campaign: Campaign, depth: int) -> None:
-    found = pool(runs_of(campaign), depth=depth).statistics
-    tops = [
-        {topic: set(list(dict.fromkeys(ranked))[:depth]) for topic, ranked in run.items()}
-        for run in campaign
-    ]
-    topics = sorted({topic for run in tops for topic in run})
-    for i, first in enumerate(tops):
-        for j, second in enumerate(tops):
-            pairs = [(first.get(t, set()), second.get(t, set())) for t in topics]
-            jaccard = [len(a & b) / len(a | b) for a, b in pairs if a | b]
-            assert found.jaccard[i, j] == pytest.approx(sum(jaccard) / len(jaccard))
-
-
 def test_contributions_and_growth_by_hand() -> None:
     runs = [run_of("r", t="a b c", u="a"), run_of("s", t="b d"), run_of("s2", t="b")]
     found = pool(runs, depth=2, judgements=judged(t="b:0-5")).statistics
@@ -491,11 +477,6 @@ def test_contributions_and_growth_by_hand() -> None:
 def test_what_a_budget_leaves_out_is_not_covered() -> None:
     found = pool(run_of("r", t="a b c d"), strategy="round-robin", budget=1).statistics
     assert found.runs["covered"].to_list() == [0.25]
-
-
-def test_runs_without_a_common_topic_have_no_overlap_to_speak_of() -> None:
-    found = pool([run_of("r", t="a"), run_of("s", u="a")]).statistics
-    assert found.jaccard[0, 1] == 0.0
 
 
 def test_the_growth_of_a_pool_as_a_figure() -> None:

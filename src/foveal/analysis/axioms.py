@@ -1,69 +1,284 @@
 """Axioms: soundness tests that any measure of focused retrieval should pass.
 
 An axiom changes a list of results in a way whose effect is known, and defines what the score may
-do then. Each is tested on several hundred small campaigns drawn with a fixed seed
-(`foveal.analysis.axiom_campaigns`). A verdict is evidence: an axiom holds if no campaign breaks it;
-if it fails, the smallest campaign found that breaks it is shown.
+do then. Each is tested on several hundred small campaigns drawn with a fixed seed. A campaign is
+one topic: the relevant text of three short documents, and a list of results. Three more documents,
+each as long as one of these, hold nothing relevant. A verdict is evidence: an axiom holds if no
+campaign breaks it; if it fails, the smallest campaign found that breaks it is shown.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from foveal._version import __version__
-from foveal.analysis import axiom_campaigns as drawn
-from foveal.analysis.axiom_campaigns import AxiomCampaign, ListedResult, ListKind, ResultList
-from foveal.errors import UsageError, counted, some
-from foveal.measures import Cutoff, Measure, all_measures, parse_measures
+from foveal.errors import InputError, UsageError, counted, some
+from foveal.evaluation.evaluation import score_measures
+from foveal.evaluation.preparation import Options, align_run
+from foveal.measures import Cutoff, Measure, OverlapRule, all_measures, parse_measures
+from foveal.measures.alignment import Gold
+from foveal.model import Judgements, Run
 from foveal.model.result_object import Result
 from foveal.model.tables import Table
+from foveal.recall import Forest
 
 __all__ = ["AXIOMS", "REASONS", "Axiom", "AxiomVerdict", "Axioms", "axioms"]
 
 Floats = npt.NDArray[np.float64]
 Rng = np.random.Generator
+Span = tuple[int, int]
 T = TypeVar("T")
+
+# -- campaigns ---------------------------------------------------------------------------------
+
+_ELEMENTS = {
+    "A X": "/a[1]:0-40 /a[1]/s[1]:0-20 /a[1]/s[1]/p[1]:0-10 /a[1]/s[1]/p[2]:10-20 "
+    "/a[1]/s[2]:20-40 /a[1]/s[2]/p[1]:20-30 /a[1]/s[2]/p[2]:30-40",
+    "B Y": "/a[1]:0-30 /a[1]/s[1]:0-20 /a[1]/s[1]/p[1]:0-10 /a[1]/s[1]/p[2]:10-20 /a[1]/p[1]:20-30",
+    "C Z": "/a[1]:0-20 /a[1]/p[1]:0-10 /a[1]/p[2]:10-20",
+}
+"""The elements of each pair of documents; the second holds nothing relevant."""
+TWINS: dict[str, str] = dict(pair.split() for pair in _ELEMENTS)
+"""Document to one of the same length that holds nothing relevant."""
+TREES: dict[str, dict[str, Span]] = {
+    pair.split()[side]: {
+        path: (int(start), int(end))
+        for path, _, place in (text.partition(":") for text in elements.split())
+        for start, _, end in [place.partition("-")]
+    }
+    for side in (0, 1)
+    for pair, elements in _ELEMENTS.items()
+}
+"""The spans of the elements of each document."""
+LENGTHS = {doc: tree["/a[1]"][1] for doc, tree in TREES.items()}
+_STEP = 5
+"""Drawn offsets are multiples of this, which keeps examples readable and lets spans touch."""
+
+
+class ListKind(Enum):
+    """The kind of list that a measure takes."""
+
+    PASSAGES = "passages in any order"
+    GROUPED = "passages, those of a document together"
+    ENTRIES = "one result of each document"
+    ELEMENTS = "elements"
+
+    @classmethod
+    def of(cls, measure: Measure) -> ListKind:
+        """Return the kind of list that this measure with these parameters takes."""
+        if measure.structural:
+            return cls.ELEMENTS
+        if measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT:
+            return cls.ENTRIES
+        return cls.GROUPED if measure.grouped else cls.PASSAGES
+
+
+class ListedResult(NamedTuple):
+    """A passage of a document, printed as ``A:0-10``, or one of its elements, ``C:/a[1]``."""
+
+    doc: str
+    start: int
+    end: int
+    xpath: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.doc}:{self.xpath or f'{self.start}-{self.end}'}"
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+    def overlaps(self, other: ListedResult) -> bool:
+        return self.doc == other.doc and self.start < other.end and other.start < self.end
+
+    def cut(self, middle: int) -> tuple[ListedResult, ListedResult]:
+        return self._replace(end=middle), self._replace(start=middle)
+
+
+ResultList = tuple[ListedResult, ...]
+
+
+class AxiomCampaign(NamedTuple):
+    """One topic: its relevant passages by document, exhaustivity by element, a list of results."""
+
+    kind: ListKind
+    relevant: Mapping[str, Sequence[Span]]
+    exhaustivity: Mapping[tuple[str, str], int]
+    results: ResultList
+
+    def rsize(self, result: ListedResult) -> int:
+        """Count the relevant characters of a result."""
+        spans = self.relevant.get(result.doc, ())
+        return sum(max(0, min(e, result.end) - max(s, result.start)) for s, e in spans)
+
+    def is_relevant(self, result: ListedResult) -> bool:
+        return self.rsize(result) == result.size
+
+    def is_useless(self, result: ListedResult) -> bool:
+        return self.rsize(result) == 0
+
+    @property
+    def passages(self) -> ResultList:
+        """The relevant passages."""
+        return tuple(ListedResult(d, s, e) for d, spans in self.relevant.items() for s, e in spans)
+
+    def whole(self, doc: str) -> ListedResult:
+        """Return a whole document as a list of this kind has it."""
+        path = "/a[1]" if self.kind is ListKind.ELEMENTS else None
+        return ListedResult(doc, 0, LENGTHS[doc], path)
+
+    @property
+    def weight(self) -> tuple[int, int, int]:
+        """The amount of text; the counterexample shown is the lightest."""
+        text = sum(part.size for part in (*self.passages, *self.results))
+        return len(self.results), len(self.passages), text
+
+
+def draw_campaigns(kind: ListKind, number: int, seed: int) -> list[AxiomCampaign]:
+    """Draw campaigns of a kind, the same for the same seed."""
+    rng = np.random.default_rng(seed)
+    return [_draw_campaign(kind, 1 + i % 5, rng) for i in range(number)]
+
+
+def _draw_campaign(kind: ListKind, most: int, rng: Rng) -> AxiomCampaign:
+    docs = sorted(rng.permutation(list(TWINS))[: int(rng.integers(1, 4))].tolist())
+    relevant: dict[str, list[Span]] = {}
+    for doc in docs:  # one or two passages with a gap between them
+        ends = rng.choice(np.arange(LENGTHS[doc] // _STEP + 1), 4, replace=False) * _STEP
+        a, b, c, d = np.sort(ends).tolist()
+        relevant[doc] = [(a, b), (c, d)] if rng.random() < 0.5 else [(a, b)]
+    bare = AxiomCampaign(kind, relevant, {}, ())
+    found: list[ListedResult] = []
+    for _ in range(most):
+        for part in _draw_results(bare, rng):
+            if not any(part.overlaps(other) for other in found):
+                found.append(part)
+    found = found[:most]
+    # Exhaustivity 1 or 2 of elements with relevant text, at least that of their parts.
+    grades: dict[tuple[str, str], int] = {}
+    for doc in relevant:
+        for path, place in reversed(TREES[doc].items()):
+            if bare.rsize(ListedResult(doc, *place)):
+                inside = [g for (d, p), g in grades.items() if d == doc and p.startswith(path)]
+                grades[doc, path] = max([int(rng.integers(1, 3)), *inside])
+    order = [result.doc for result in found]
+    if kind is ListKind.ENTRIES:
+        found = [result for i, result in enumerate(found) if result.doc not in order[:i]]
+    elif kind is ListKind.GROUPED:
+        found.sort(key=lambda result: order.index(result.doc))
+    return bare._replace(exhaustivity=grades, results=tuple(found))
+
+
+def _draw_results(campaign: AxiomCampaign, rng: Rng) -> Sequence[ListedResult]:
+    """Draw a result, mostly of a relevant document, and there often a part of the relevant text.
+
+    With it may come a neighbour that makes a case of an axiom that is rare by chance: two equal
+    parts side by side, or a useless result before a relevant one.
+    """
+    relevant = campaign.relevant
+    doc = str(rng.choice(list(relevant if rng.random() < 0.6 else LENGTHS)))
+    if campaign.kind is ListKind.ELEMENTS:
+        path = str(rng.choice(list(TREES[doc])))
+        result = ListedResult(doc, *TREES[doc][path], path)
+    else:
+        low, high, is_passage = 0, LENGTHS[doc], False
+        if doc in relevant and rng.random() < 0.6:
+            low, high = relevant[doc][int(rng.integers(len(relevant[doc])))]
+            is_passage = rng.random() < 0.5
+        if not is_passage:
+            offsets = np.arange(low // _STEP, high // _STEP + 1)
+            low, high = (np.sort(rng.choice(offsets, 2, replace=False)) * _STEP).tolist()
+        result = ListedResult(doc, low, high)
+    way = rng.random()
+    if way < 0.3 and campaign.is_relevant(result):
+        return result._replace(doc=TWINS[doc]), result
+    if way < 0.6 and result.xpath is None and result.size % (2 * _STEP) == 0:
+        return result.cut(result.start + result.size // 2)
+    if way < 0.6 and result.xpath is not None:
+        inside = [path for path in TREES[doc] if path.rpartition("/")[0] == result.xpath]
+        if len(inside) > 1:
+            return [ListedResult(doc, *TREES[doc][path], path) for path in inside]
+    return (result,)
+
+
+_OTHER = "other"
+"""An extra topic, so that a run always has results."""
+
+
+class AxiomCampaigns:
+    """Campaigns of one kind, with judgements prepared to score lists of results."""
+
+    def __init__(self, kind: ListKind, number: int, seed: int) -> None:
+        self.kind = kind
+        self.campaigns = draw_campaigns(kind, number, seed)
+        self.topics = [str(i) for i in range(1, number + 1)]
+        relevant = dict(zip(self.topics, (c.relevant for c in self.campaigns), strict=True))
+        gold = {
+            topic: {
+                doc: {"length": length, "spans": passages.get(doc, [])}
+                | ({"bep": passages[doc][0][0]} if doc in passages else {})
+                for doc, length in LENGTHS.items()
+            }
+            for topic, passages in {**relevant, _OTHER: {"A": [(0, 10)]}}.items()
+        }
+        combined = Judgements.from_highlights(gold).combined()
+        names = [combined.topics[i] for i in combined.topic.tolist()]
+        row = {key: i for i, key in enumerate(zip(names, combined.doc, strict=True))}
+        assessed = [
+            (row[topic, doc], path, str(grade), place.size, campaign.rsize(place))
+            for topic, campaign in zip(self.topics, self.campaigns, strict=True)
+            for (doc, path), grade in sorted(campaign.exhaustivity.items())
+            for place in [ListedResult(doc, *TREES[doc][path])]
+        ]
+        columns = ["row", "xpath", "exhaustivity", "size", "rsize"]
+        elements = pl.DataFrame(assessed, schema=columns, orient="row").sort("row")
+        truth = replace(combined, elements=elements, header={"scale": "2005"})
+        forest = Forest.from_assessments(truth)
+        self.gold = Gold(truth, forest=forest, collection_elements=sum(map(len, TREES.values())))
+
+    def score(
+        self, lists: Sequence[ResultList | None], measures: Sequence[Measure]
+    ) -> dict[Measure, Floats | str]:
+        """Return the score of each list, one for each campaign, or why a measure refuses them.
+
+        None is a topic without results.
+        """
+        rows = [
+            (topic, *result)
+            for topic, results in zip(self.topics, lists, strict=True)
+            for result in results or ()
+        ]
+        rows.append((_OTHER, *self.campaigns[0].whole("X")))
+        types = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
+        frame = pl.DataFrame(rows, schema=types | {"xpath": pl.String}, orient="row")
+        own = frame if self.kind is ListKind.ELEMENTS else frame.drop("xpath")
+        return self._score_run(Run.from_frame(own, name="list"), measures)
+
+    def _score_run(self, run: Run, measures: Sequence[Measure]) -> dict[Measure, Floats | str]:
+        try:
+            aligned = align_run(run, self.gold, measures, Options())
+        except InputError as error:
+            if len(measures) == 1:
+                text = error.problems[0].text  # without the advice
+                return {measures[0]: text.partition(" (--")[0].partition("; it takes ")[0]}
+            return {m: v for one in measures for m, v in self._score_run(run, [one]).items()}
+        place = [self.gold.topic_at[topic] for topic in self.topics]
+        return dict(zip(measures, score_measures(aligned, measures)[place].T, strict=True))
+
 
 # -- axioms ------------------------------------------------------------------------------------
 
 Change = Callable[[AxiomCampaign, Rng], ResultList | None]
 """Returns the changed results of a campaign; None if an axiom cannot be tested on them."""
-
-
-class Axiom(NamedTuple):
-    """A property that a measure should have: its name, exact definition and test.
-
-    `expected` is the allowed effect of the change on the score, as `_judge` names it. A measure may
-    refuse the changed list instead if `refusing`.
-    """
-
-    name: str
-    words: str
-    expected: str
-    change: Change
-    refusing: bool
-
-
-AXIOMS: list[Axiom] = []
-"""The axioms in their order."""
-
-
-def _axiom(expected: str, *, refusing: bool = False) -> Callable[[Change], Change]:
-    """Make an axiom of a function that changes results; its docstring is the definition."""
-
-    def register(change: Change) -> Change:
-        name, words = change.__name__.strip("_"), " ".join((change.__doc__ or "").split())
-        AXIOMS.append(Axiom(name, words, expected, change, refusing))
-        return change
-
-    return register
 
 
 def _pick(items: Sequence[T], rng: Rng) -> T | None:
@@ -79,7 +294,6 @@ def _exchange(
     return _pick([(*results[:i], b, a, *results[i + 2 :]) for i, (a, b) in pairs], rng)
 
 
-@_axiom("within", refusing=True)
 def _bounded(campaign: AxiomCampaign, rng: Rng) -> ResultList:
     """Whatever a list returns, overlapping text and repeats included, its score lies within the
     range that the measure declares, or the list is refused. Where no upper end is declared, it is
@@ -94,7 +308,6 @@ def _bounded(campaign: AxiomCampaign, rng: Rng) -> ResultList:
     return tuple(found)
 
 
-@_axiom("not better", refusing=True)
 def _duplicate(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """A result that stands in the list twice, right after itself, does not make the score better;
     or the list is refused.
@@ -103,7 +316,6 @@ def _duplicate(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return _pick([(*results[: i + 1], *results[i:]) for i in range(len(results))], rng)
 
 
-@_axiom("not better")
 def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """A result that is relevant throughout, or nowhere, is cut into two that stand one after the
     other with nothing between them. The score does not get better; it may get worse where ranks
@@ -122,7 +334,6 @@ def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return (*results[:at], *cut.cut(middle), *results[at + 1 :])
 
 
-@_axiom("same")
 def _order(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """Two results of one document that stand side by side change places. Where results of a
     document stand together by rule, the score stays the same; in other lists it stays the same if
@@ -139,17 +350,13 @@ def _order(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return _exchange(campaign.results, are_alike, rng)
 
 
-@_axiom("worst")
 def _document(campaign: AxiomCampaign, _: Rng) -> ResultList:
     """Every result is moved to the same offsets of another document, one without anything relevant.
     The score is the worst there is.
     """
-    return tuple(
-        r._replace(doc=drawn.TWINS[r.doc]) for r in campaign.results if r.doc in drawn.TWINS
-    )
+    return tuple(r._replace(doc=TWINS[r.doc]) for r in campaign.results if r.doc in TWINS)
 
 
-@_axiom("worst")
 def _touching(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """All results lie between the relevant passages of relevant documents, from the end of one to
     the start of the next or to an end of the document, and share no character with them; of
@@ -158,17 +365,16 @@ def _touching(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     found: list[ListedResult] = []
     for doc, spans in campaign.relevant.items():
         if campaign.kind is ListKind.ELEMENTS:
-            between = [ListedResult(doc, *place, path) for path, place in drawn.TREES[doc].items()]
+            between = [ListedResult(doc, *place, path) for path, place in TREES[doc].items()]
         else:
             ends = [0, *(end for _, end in spans)]
-            starts = [*(start for start, _ in spans), drawn.LENGTHS[doc]]
+            starts = [*(start for start, _ in spans), LENGTHS[doc]]
             between = [ListedResult(doc, *gap) for gap in zip(ends, starts, strict=True)]
         one = _pick([r for r in between if r.size and campaign.is_useless(r)], rng)
         found += [] if one is None else [one]
     return tuple(found) or None
 
 
-@_axiom("worst")
 def _missing(_: AxiomCampaign, __: Rng) -> ResultList:
     """A judged topic of which the run returns nothing has the worst score there is, and is not left
     out.
@@ -176,7 +382,6 @@ def _missing(_: AxiomCampaign, __: Rng) -> ResultList:
     return ()
 
 
-@_axiom("ideal")
 def _ideal(campaign: AxiomCampaign, _: Rng) -> ResultList | None:
     """A list of exactly the relevant passages, document by document, has the full score that the
     measure declares; where a document has one result, it is the first passage. Which elements are
@@ -189,17 +394,15 @@ def _ideal(campaign: AxiomCampaign, _: Rng) -> ResultList | None:
     return campaign.passages
 
 
-@_axiom("not better")
 def _tail(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """A document without anything relevant is returned after all others. The score does not get
     better.
     """
     used = [result.doc for result in campaign.results]
-    others = [campaign.whole(doc) for doc in drawn.TWINS.values() if doc not in used]
+    others = [campaign.whole(doc) for doc in TWINS.values() if doc not in used]
     return _pick([(*campaign.results, other) for other in others], rng)
 
 
-@_axiom("not worse")
 def _swap(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """A result of a document without anything relevant stands right before one that is relevant
     throughout; they change places. The score does not get worse. Where results of a document stand
@@ -214,27 +417,49 @@ def _swap(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return _exchange(campaign.results, are_wrong, rng)
 
 
+class Axiom(NamedTuple):
+    """A property that a measure should have.
+
+    `expected` is the allowed effect of the change on the score, as `_judge` names it.
+    """
+
+    name: str
+    expected: str
+    change: Change
+
+    @property
+    def words(self) -> str:
+        """The exact definition."""
+        return " ".join((self.change.__doc__ or "").split())
+
+
+AXIOMS = (
+    Axiom("bounded", "within", _bounded),
+    Axiom("duplicate", "not better", _duplicate),
+    Axiom("split", "not better", _split),
+    Axiom("order", "same", _order),
+    Axiom("document", "worst", _document),
+    Axiom("touching", "worst", _touching),
+    Axiom("missing", "worst", _missing),
+    Axiom("ideal", "ideal", _ideal),
+    Axiom("tail", "not better", _tail),
+    Axiom("swap", "not worse", _swap),
+)
+"""The axioms in their order."""
+
 _BY_DESIGN = {
-    "whatever is returned of a relevant document finds that document": (
-        "touching: FBarticle gR gRw P R AP gen_document"
-    ),
-    "an entry point counts by its distance from the best one, whatever text lies there": (
-        "touching: BEPD GR EPRUM EPRUMk PRUM"
-    ),
-    "a result is where a reader begins, who reads on past its end": (
-        "touching: T2I T2IP T2IR T2IcharP T2IcharR"
-    ),
-    "the passage that a reader reaches first is the one that counts as found": "order: T2I",
-    "with mode=first a reader stops at the first new relevant character, so each repeat adds one": (
-        "duplicate split: T2IcharP T2IcharR"
-    ),
-    "it shows which documents were judged, not which are relevant": "touching document: judged",
+    "touching: FBarticle gR gRw P R AP gen_document": "a result finds its whole document",
+    "touching: BEPD GR EPRUM EPRUMk PRUM": "an entry point counts by its distance from the best",
+    "touching: T2I T2IP T2IR T2IcharP T2IcharR": "a reader reads on past the end of a result",
+    "order: T2I": "the passage that a reader reaches first is the one that counts as found",
+    "duplicate split: T2IcharP T2IcharR": "a reader stops at the first new relevant character",
+    "touching document: judged": "it shows which documents were judged, not which are relevant",
 }
 REASONS = {
     (measure, axiom): reason
-    for reason, (axioms, _, measures) in ((r, t.partition(": ")) for r, t in _BY_DESIGN.items())
-    for measure in measures.split()
-    for axiom in axioms.split()
+    for broken, reason in _BY_DESIGN.items()
+    for axiom in broken.partition(": ")[0].split()
+    for measure in broken.partition(": ")[2].split()
 }
 """Reasons why measures break axioms on purpose; every entry is tested.
 
@@ -393,18 +618,18 @@ def axioms(
         own = [measure for measure in chosen if ListKind.of(measure) is kind]
         if not own:
             continue
-        lab = drawn.AxiomCampaigns(kind, campaigns, seed)
+        lab = AxiomCampaigns(kind, campaigns, seed)
         before = lab.score([campaign.results for campaign in lab.campaigns], own)
         for number, axiom in enumerate(AXIOMS):
             rng = np.random.default_rng([seed, number])
             changed = [axiom.change(campaign, rng) for campaign in lab.campaigns]
-            reasons = {m: _explain_exemption(axiom, m, before[m]) for m in own}
-            applicable = [measure for measure, reason in reasons.items() if not reason]
-            after = lab.score(changed, applicable) if applicable else {}
-            for measure, reason in reasons.items():
-                verdict = AxiomVerdict(measure.label, axiom.name, NOT_APPLICABLE, reason=reason)
-                if not reason:
-                    verdict = _judge(axiom, measure, lab, changed, before[measure], after[measure])
+            after = lab.score(changed, [m for m in own if not isinstance(before[m], str)])
+            for measure in own:
+                scores = before[measure]
+                if isinstance(scores, str):  # it needs data that no campaign has
+                    verdict = AxiomVerdict(measure.label, axiom.name, NOT_APPLICABLE, 0, scores)
+                else:
+                    verdict = _judge(axiom, measure, lab, changed, scores, after[measure])
                 found[measure.label, axiom.name] = verdict
     return Axioms(
         tuple(measure.label for measure in chosen),
@@ -414,33 +639,34 @@ def axioms(
     )
 
 
-def _explain_exemption(axiom: Axiom, measure: Measure, scores: Floats | str) -> str:
-    """Return why an axiom does not apply to a measure; empty if it does."""
-    if isinstance(scores, str):  # the measure needs data that no campaign here has
-        return scores
-    if axiom.expected == "within" and measure.range[1] is None and measure.ideal is None:
-        return "declares no upper end and no full score"
-    if axiom.expected != "within" and measure.higher_is_better is None:
-        return "counts something: neither more nor less of it is better"
-    if axiom.expected == "ideal" and measure.ideal is None:
-        return "declares no full score: it depends"
-    if axiom.expected not in ("within", "same") and not measure.higher_is_better:
-        return "measures how much a run repeats itself or reads, not what it finds"
-    return ""
-
-
 def _judge(
     axiom: Axiom,
     measure: Measure,
-    lab: drawn.AxiomCampaigns,
+    lab: AxiomCampaigns,
     changed: Sequence[ResultList | None],
     before: Any,
     after: Floats | str,
 ) -> AxiomVerdict:
     """Judge a measure by its scores before and after the change."""
     verdict = AxiomVerdict(measure.label, axiom.name, NOT_APPLICABLE)
+    low, high = measure.range
+    allowed: dict[str, tuple[Any, Any]] = {
+        "within": (low, measure.ideal if high is None else high),
+        "not better": (-math.inf, before),
+        "not worse": (before, math.inf),
+        "same": (before, before),
+        "worst": (low, low),
+        "ideal": (measure.ideal, measure.ideal),
+    }
+    lowest, highest = allowed[axiom.expected]
+    if axiom.expected != "within" and measure.higher_is_better is None:
+        return verdict._replace(reason="neither more nor less of it is better")
+    if axiom.expected not in ("within", "same") and not measure.higher_is_better:
+        return verdict._replace(reason="it measures repeated or read text, not what is found")
+    if highest is None:
+        return verdict._replace(reason="it declares no full score")
     if isinstance(after, str):
-        if not axiom.refusing:
+        if axiom.name not in ("bounded", "duplicate"):
             return verdict._replace(reason=after)
         tried = sum(results is not None for results in changed)
         return verdict._replace(verdict=HOLDS, campaigns=tried, reason="such lists are refused")
@@ -454,17 +680,6 @@ def _judge(
         seen &= ~np.isnan(before)
     if not seen.any():
         return verdict._replace(reason="no list of its kind or length can be changed so")
-    # Measures of which less is better are only tested for scores that stay the same.
-    low, high = measure.range
-    allowed: dict[str, tuple[Any, Any]] = {
-        "within": (low, measure.ideal if high is None else high),
-        "not better": (-math.inf, before),
-        "not worse": (before, math.inf),
-        "same": (before, before),
-        "worst": (low, low),
-        "ideal": (measure.ideal, measure.ideal),
-    }
-    lowest, highest = allowed[axiom.expected]
     kept = (after >= lowest - _TOLERANCE) & (after <= highest + _TOLERANCE)
     if axiom.expected == "within":
         kept |= np.isnan(after)

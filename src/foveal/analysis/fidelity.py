@@ -12,24 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foveal._version import __version__
+from foveal.analysis import simulation as space
 from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.analysis.score_tables import tabulate_scores
 from foveal.analysis.significance import t_test
-from foveal.analysis.simulation import (
-    ELEMENTS,
-    EMPTY,
-    PARTS,
-    Ordering,
-    expected_orderings,
-    simulate,
-)
+from foveal.analysis.simulation import Ordering
 from foveal.errors import UsageError, some
 from foveal.evaluation import evaluate, find_preset
 from foveal.formats import read_judgements
-from foveal.measures import Measure, parse_measure, parse_measures
+from foveal.measures import Measure, parse_measures
 from foveal.measures.base import OverlapRule
 from foveal.model import Judgements, Results
-from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.result_object import Result
 from foveal.model.tables import Table
 
@@ -122,60 +115,32 @@ class Fidelity(Result):
 
     def tables(self, *, table: str | None = None) -> list[Table]:
         """Return the tables ``scores``, ``orderings`` and ``verdict``, or one of them."""
-        outcomes = [
-            (
-                *(o.measure, f"{o.better} >= {o.worse}", o.expected),
-                f"{100 * o.difference:+.2f}",
-                *map(str, (o.wins, o.ties, o.losses)),
-                "-" if math.isnan(o.p) else f"{o.p:.4f}",
-                o.verdict,
-            )
-            for o in self.outcomes
-        ]
         notes = (
             "on: expected on every topic, or of the mean over topics.",
             f">, ==, <: topics with the first run better, equal (within {TOLERANCE:g}) and worse.",
             "p: paired t-test, two-sided, not corrected.",
             f"reversed: below on average (p < {LEVEL:g}); below: not significantly.",
         )
+        outcomes: list[tuple[str, ...]] = []
+        for o in self.outcomes:
+            counts = map(str, (o.wins, o.ties, o.losses))
+            p = "-" if math.isnan(o.p) else f"{o.p:.4f}"
+            difference = f"{100 * o.difference:+.2f}"
+            names = (o.measure, f"{o.better} >= {o.worse}", o.expected)
+            outcomes.append((*names, difference, *counts, p, o.verdict))
+        header = ("measure", "ordering", "on", "diff %", ">", "==", "<", "p", "verdict")
+        title = "Expected orderings"
         orderings = Table(
-            ("measure", "ordering", "on", "diff %", ">", "==", "<", "p", "verdict"),
-            tuple(outcomes),
-            labels=3,
-            title="Expected orderings",
-            notes=notes,
-            name="orderings",
+            header, tuple(outcomes), labels=3, title=title, notes=notes, name="orderings"
         )
         verdicts = tuple(
             (measure, aspect, "passes" if passed else "fails", *map(str, counts))
             for measure, aspect, passed, *counts in (r.values() for r in self.rows(table="verdict"))
         )
-        verdict = Table(
-            ("measure", "aspect", "verdict", *VERDICTS),
-            verdicts,
-            labels=3,
-            title="Verdict",
-            name="verdict",
-        )
+        columns = ("measure", "aspect", "verdict", *VERDICTS)
+        verdict = Table(columns, verdicts, labels=3, title="Verdict", name="verdict")
         tables = (tabulate_scores(self.scores, titled=True), orderings, verdict)
         return [each for each in tables if table in (None, each.name)]
-
-    def graphs(self) -> list[Graph]:
-        """Return figure 4 of the study if ``igP@curve`` was scored: a curve for each part set.
-
-        It shows generalised precision, interpolated at eleven points of generalised recall.
-        """
-        labels = [label for label in self.scores.measures if parse_measure(label).name == "igP"]
-        if len(labels) < 2:
-            return []
-        at = np.array([parse_measure(label).at for label in labels], dtype=np.float64)
-        lines = [
-            Line(run, at, np.array([self.scores[run, label] for label in labels]), series=i)
-            for i, run in enumerate(f"{part}R" for part in PARTS)
-            if run in self.scores.runs
-        ]
-        up = Axis("igP", low=0.0)
-        return [Graph("fidelity", "Simulated runs by igP", Axis("recall"), up, tuple(lines))]
 
 
 def fidelity(
@@ -235,11 +200,23 @@ def fidelity(
     ]
     better = [measure.label for measure in parsed if measure.higher_is_better is not None]
     tested = better if listed else TESTED
-    is_structural = _check_measures(parsed, tested, collection)
-    parts = ELEMENTS if is_structural else tuple(PARTS)
-    empty = EMPTY[1] if is_structural else EMPTY[0]  # an element is never empty
+    of_elements = [measure.label for measure in parsed if measure.structural]
+    is_structural = bool(of_elements)
+    for measure in parsed:
+        if measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT:
+            reason = "takes one result of each document, and simulated runs return several"
+            raise UsageError(f"{measure.label} {reason}")
+        if is_structural and not measure.structural:
+            reason = "is about elements; test such measures on their own"
+            raise UsageError(f"{of_elements[0]} {reason}")
+    if is_structural and collection is None:
+        raise UsageError(f"{of_elements[0]} is about elements, which needs --collection")
+    if not tested:
+        raise UsageError(f"{parsed[0].label}: neither more nor less of it is better")
+    parts = space.ELEMENTS if is_structural else space.PARTS
+    empty = space.EMPTY[1 if is_structural else 0]  # an element is never empty
     chosen = {option: value for option, value in options.items() if option in _CHOICE}
-    made = simulate(given, collection, parts=parts, empty=empty, **chosen)
+    made = space.simulate(given, collection, parts=parts, empty=empty, **chosen)
     scores = evaluate(
         made.runs,
         given,
@@ -250,7 +227,9 @@ def fidelity(
         **options | {"only_topics": made.topics},
     )
     names = {run.name for run in made.runs}
-    orderings = expected_orderings([part for part in parts if f"{part}R" in names], empty=empty)
+    orderings = space.expected_orderings(
+        [part for part in parts if f"{part}R" in names], empty=empty
+    )
     # Simulated runs return unjudged text on purpose, and a warning about one run is about many.
     warnings = [
         getattr(note, "text", note)
@@ -272,25 +251,6 @@ def fidelity(
         "warnings": list(dict.fromkeys([*made.notes, *warnings])),
     }
     return Fidelity(scores, try_measures(scores, orderings, tested), meta)
-
-
-def _check_measures(
-    measures: Sequence[Measure], tested: Sequence[str], collection: str | Path | None
-) -> bool:
-    """Return True if the measures are about elements; refuse those that cannot be tested."""
-    entries = [m.label for m in measures if m.overlap_rule is OverlapRule.ONE_PER_DOCUMENT]
-    of_elements = [m.label for m in measures if m.structural]
-    if entries:
-        reason = "takes one result of each document, and simulated runs return several"
-        raise UsageError(f"{entries[0]} {reason}")
-    if of_elements and len(of_elements) < len(measures):
-        reason = "is about elements; test such measures on their own"
-        raise UsageError(f"{of_elements[0]} {reason}")
-    if of_elements and collection is None:
-        raise UsageError(f"{of_elements[0]} is about elements, which needs --collection")
-    if not tested:
-        raise UsageError(f"{measures[0].label}: neither more nor less of it is better")
-    return bool(of_elements)
 
 
 def try_measures(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal._version import __version__
 from foveal.adapters import runs_of
-from foveal.analysis.pool_strategies import RELEVANT, STRATEGIES, UNJUDGED, Lists, choose_units
 from foveal.collection import Collection as Index
 from foveal.collection.placement import place_elements, place_judgements, place_run
 from foveal.errors import InputError, Problem, UsageError, counted, some
@@ -27,12 +27,13 @@ from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.result_object import Result
 from foveal.model.run import distinguish_names
 from foveal.model.tables import Table
+from foveal.spans import Ints
 
-__all__ = ["DEPTH", "PoolStatistics", "Pooling", "pool"]
+__all__ = ["STRATEGIES", "PoolStatistics", "Pooling", "pool"]
 
-Floats = npt.NDArray[np.float64]
 RunLike = Run | str | Path
 
+RELEVANT, NOT_RELEVANT, UNJUDGED = 1, 0, -1
 DEPTH = 100
 """Depth of pools if neither a depth nor a budget is given."""
 _KEYS = {
@@ -138,7 +139,7 @@ def pool(
     if missing := sort_topics({*(topics or ())} - {*every}):
         raise UsageError(f"no run has a result for topic {some(missing)}")
     names = distinguish_names((run.name, run.source) for run in loaded)
-    units, returned = _collect_units(loaded, unit, depth, every, truth)
+    units, returned = _collect_units(loaded, names, unit, depth, every, truth)
     chosen = [pl.DataFrame(schema={"unit": pl.Int64, "priority": pl.Int64})]
     for low, lists in _divide(units, returned, len(names)):
         order = choose_units(strategy, lists._replace(beta=beta), budget) + low
@@ -156,7 +157,7 @@ def pool(
         "foveal": __version__,
         "inputs": [{"kind": kind, "path": s.path, "sha256": s.sha256} for kind, s in sources],
     }
-    entries = _list_entries(units, returned, pooled, names)
+    entries = _list_entries(units, returned, pooled)
     if unit == "document":
         entries = _add_support(entries, loaded, names)
     warnings = [f"{n}: {note}" for n, run in zip(names, loaded, strict=True) for note in run.notes]
@@ -166,18 +167,139 @@ def pool(
             warnings.append("the judgements have no topic in common with the runs")
     elif strategy in ("move-to-front", "hedge"):
         warnings.append(f"{strategy} learns from judgements, and there are none (--judgements)")
-    units = units.with_columns(pooled=pl.col("unit").is_in(pooled["unit"].implode()))
+    is_pooled = pl.col("unit").is_in(pooled["unit"].implode())
     statistics = PoolStatistics(
         unit,
-        _describe_runs(units, returned, loaded, names),
+        _describe_runs(returned.with_columns(pooled=is_pooled), loaded, names),
         units.group_by("topic", maintain_order=True)
-        .agg(pl.len().alias("returned"), _IS_JUDGED.sum().alias("judged"), pl.col("pooled").sum())
+        .agg(
+            pl.len().alias("returned"),
+            _IS_JUDGED.sum().alias("judged"),
+            is_pooled.sum().alias("pooled"),
+        )
         .with_columns(pl.col("topic").cast(pl.String)),
         _count_growth(returned),
-        _measure_overlap(units, returned, len(names)),
         {"version": __version__, **header},
     )
     return Pooling(Pool(entries, unit, header), statistics, tuple(warnings))
+
+
+# -- strategies -------------------------------------------------------------------------------
+
+
+class Lists(NamedTuple):
+    """The lists of all runs for one topic."""
+
+    rank: Ints
+    """(unit, run): the place of a unit in the list of a run, from 1; 0 if the run lacks it."""
+    known: Ints
+    """The judgement of each unit: `RELEVANT`, `NOT_RELEVANT` or `UNJUDGED`."""
+    beta: float = 0.1
+    """Learning rate of `hedge`: the factor on the weight of a run for a loss of 1."""
+
+
+def choose_units(strategy: str, lists: Lists, budget: int | None = None) -> Ints:
+    """Return the unjudged units that a strategy chooses, in the order of assessing.
+
+    All strategies are deterministic. Units that one does not distinguish keep their order.
+
+    >>> ranks = np.array([[1, 0], [2, 0], [0, 1], [0, 2]])
+    >>> choose_units("round-robin", Lists(ranks, np.full(4, UNJUDGED)), budget=3).tolist()
+    [0, 2, 3]
+    """
+    order: Ints = STRATEGIES[strategy](lists)
+    order = order[lists.known[order] == UNJUDGED]
+    return order[:budget]
+
+
+def by_depth(lists: Lists) -> Ints:
+    """Order all units by their best rank, then by the number of runs that return them."""
+    returned = lists.rank > 0
+    best = lists.rank.min(axis=1, initial=np.iinfo(np.int64).max, where=returned)
+    return np.lexsort((-returned.sum(axis=1), best))
+
+
+def round_robin(lists: Lists) -> Ints:
+    """Take the first unit of each run, then the second of each run, and so on, every unit once.
+
+    Each round begins with another run, so that a budget that ends within a round does not always
+    favour the same run.
+    """
+    rank, runs = lists.rank, lists.rank.shape[1]
+    turn = (rank - 1) * runs + (np.arange(runs) - (rank - 1)) % runs
+    first = turn.min(axis=1, initial=np.iinfo(np.int64).max, where=rank > 0)
+    return np.argsort(first, kind="stable")
+
+
+def move_to_front(lists: Lists) -> Ints:
+    """Continue with a run while its units are relevant; a non-relevant one lowers its priority.
+
+    The run with the highest priority has the turn; among equals the one that has waited longest.
+    It takes its next unit that no run took before. If that is relevant, it takes another; if not,
+    its priority falls by one and the turn ends. An unjudged unit ends the turn at no cost, so that
+    without judgements runs take turns with their next new unit.
+
+    References
+    ----------
+    Cormack, Palmer, Clarke: Efficient construction of large test collections. SIGIR 1998.
+    """
+    lines = []
+    for column in lists.rank.T:  # the units of each run in its order
+        own = np.flatnonzero(column)
+        lines.append(iter(own[np.argsort(column[own], kind="stable")].tolist()))
+    waiting = [(0, 0, run) for run in range(len(lines))]  # penalties, last turn, run
+    heapify(waiting)
+    known = lists.known.tolist()
+    order: dict[int, None] = {}
+    clock = 0
+    while waiting:
+        penalties, _, run = heappop(waiting)
+        for unit in lines[run]:
+            if unit in order:
+                continue
+            order[unit] = None
+            if known[unit] != RELEVANT:
+                clock += 1
+                heappush(waiting, (penalties + (known[unit] == NOT_RELEVANT), clock, run))
+                break
+    return np.array(list(order), dtype=np.int64)
+
+
+def hedge(lists: Lists) -> Ints:
+    """Prefer units that many runs rank high, weighting runs by their success on judged units.
+
+    At rank r of a run a unit is worth ln(Z/r)/2, where Z is one more than the length of the
+    topic's longest list; it is worth nothing to a run that lacks it. This worth is the loss of the
+    run if the unit is not relevant, and its gain if it is. A loss l multiplies the weight of the
+    run by beta**l. The unit with the greatest weighted worth comes next.
+
+    All judgements are known from the start. Without any, all weights are equal.
+
+    References
+    ----------
+    Aslam, Pavlu, Savell: A unified model for metasearch, pooling, and system evaluation. CIKM 2003.
+    """
+    order = by_depth(lists)  # decides between equals
+    rank, known = lists.rank[order], lists.known[order]
+    longest = int(rank.max(initial=0)) + 1
+    worth = np.where(rank > 0, 0.5 * np.log(longest / np.maximum(rank, 1)), 0.0)
+    # The loss of a run on each unit is its worth with this sign; negative is a gain.
+    sign = np.select([known == RELEVANT, known == NOT_RELEVANT], [-1.0, 1.0], 0.0)
+    power = (sign @ worth) * math.log(lists.beta)
+    weight = np.exp(power - power.max(initial=-np.inf))  # relative to the greatest power of beta
+    total = weight.sum()
+    # Twelve decimals are compared, so that the order of additions does not decide about the pool.
+    score = np.round(worth @ (weight / total if total else weight), 12)
+    return np.asarray(order[np.argsort(-score, kind="stable")])
+
+
+STRATEGIES: dict[str, Callable[[Lists], Ints]] = {
+    "depth": by_depth,
+    "round-robin": round_robin,
+    "move-to-front": move_to_front,
+    "hedge": hedge,
+}
+"""Name to strategy: the units of one topic in the order of assessing, for `choose_units`."""
 
 
 # -- units of runs ----------------------------------------------------------------------------
@@ -185,6 +307,7 @@ def pool(
 
 def _collect_units(
     runs: Sequence[Run],
+    names: Sequence[str],
     unit: str,
     depth: int | None,
     topics: Sequence[str],
@@ -192,15 +315,16 @@ def _collect_units(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the distinct units, by topic and name, and the ranks of units in runs.
 
-    ``known`` is the judgement of a unit; ``unit`` is its number, ``run`` that of a run.
+    ``known`` is the judgement of a unit; ``unit`` is its number.
     """
     judged = None if judgements is None else Gold(judgements)
     keys = list(_KEYS[unit])
     nearest = []
-    for i, run in enumerate(runs):
+    for name, run in zip(names, runs, strict=True):
         results = _list_results(run, unit, pl.Enum(topics), judged)
         own = results.unique(keys, keep="first", maintain_order=True)
-        own = own.with_columns(run=pl.lit(i), rank=pl.int_range(1, pl.len() + 1).over("topic"))
+        named = pl.lit(name, dtype=pl.Enum(names))
+        own = own.with_columns(run=named, rank=pl.int_range(1, pl.len() + 1).over("topic"))
         nearest.append(own if depth is None else own.filter(pl.col("rank") <= depth))
     every = pl.concat(nearest)
     # A unit that one run does not locate may be judged by way of another run.
@@ -246,7 +370,8 @@ def _list_results(run: Run, unit: str, topics: pl.Enum, judged: Gold | None) -> 
 
 def _divide(units: pl.DataFrame, returned: pl.DataFrame, runs: int) -> Iterator[tuple[int, Lists]]:
     """Yield the first unit of each topic and the lists of the runs."""
-    of, by, rank = (returned[name].to_numpy() for name in ("unit", "run", "rank"))
+    of, rank = returned["unit"].to_numpy(), returned["rank"].to_numpy()
+    by = returned["run"].to_physical().to_numpy()
     low = 0
     for size in units.group_by("topic", maintain_order=True).len()["len"].to_list():
         own = slice(*np.searchsorted(of, [low, low + size]).tolist())
@@ -260,13 +385,10 @@ def _divide(units: pl.DataFrame, returned: pl.DataFrame, runs: int) -> Iterator[
 
 
 def _list_entries(
-    units: pl.DataFrame, returned: pl.DataFrame, pooled: pl.DataFrame, names: Sequence[str]
+    units: pl.DataFrame, returned: pl.DataFrame, pooled: pl.DataFrame
 ) -> pl.DataFrame:
     """Return a row for each unit of the pool, topic by topic, without its support."""
-    named = returned.with_columns(run=pl.Series(names, dtype=pl.String).gather(returned["run"]))
-    runs = named.group_by("unit").agg(
-        pl.struct("run", "rank").alias("runs"), pl.col("rank").first()
-    )
+    runs = returned.group_by("unit").agg(runs=pl.struct("run", "rank"), rank=pl.col("rank").first())
     entries = pooled.join(units, on="unit", how="left", maintain_order="left")
     entries = entries.join(runs, on="unit", how="left", maintain_order="left")
     if "end" in entries.columns:
@@ -287,14 +409,14 @@ def _add_support(entries: pl.DataFrame, runs: Sequence[Run], names: Sequence[str
     """Add to each document all results that runs returned of it, by rank."""
     pooled = entries.select("topic", "doc", entry=pl.int_range(pl.len()))
     parts = []
-    for i, (name, run) in enumerate(zip(names, runs, strict=True)):
+    for name, run in zip(names, runs, strict=True):
         topic = pl.Series(run.topics, dtype=pl.String).gather(run.topic)
         places = {"rank": run.position, "start": run.start, "end": run.end}
         results = pl.DataFrame({"topic": topic, "doc": run.doc, **places})
         xpath = pl.lit(None, dtype=pl.String) if run.xpath is None else run.xpath
-        results = results.with_columns(xpath.alias("xpath"), run=pl.lit(name), by=i)
+        results = results.with_columns(xpath.alias("xpath"), run=pl.lit(name, dtype=pl.Enum(names)))
         parts.append(_without_ends(results.join(pooled, on=["topic", "doc"])))
-    ordered = pl.concat(parts).sort("entry", "rank", "by")
+    ordered = pl.concat(parts).sort("entry", "rank", "run")
     support = ordered.group_by("entry", maintain_order=True).agg(
         support=pl.struct("run", "rank", "start", "end", "xpath")
     )
@@ -305,21 +427,19 @@ def _add_support(entries: pl.DataFrame, runs: Sequence[Run], names: Sequence[str
 
 
 def _describe_runs(
-    units: pl.DataFrame, returned: pl.DataFrame, runs: Sequence[Run], names: Sequence[str]
+    returned: pl.DataFrame, runs: Sequence[Run], names: Sequence[str]
 ) -> pl.DataFrame:
     """Return what each run brings to the pool."""
-    results = returned.join(units.select("unit", "pooled"), on="unit")
-    is_alone = pl.len().over("unit") == 1
-    counts = results.with_columns(unique=pl.col("pooled") & is_alone).group_by("run")
-    described = counts.agg(
+    unique = pl.col("pooled") & (pl.len().over("unit") == 1)
+    counts = returned.with_columns(unique=unique, run=pl.col("run").cast(pl.String))
+    described = counts.group_by("run").agg(
         pl.len().alias("returned"),
         _IS_JUDGED.sum().alias("judged"),
         pl.col("pooled", "unique").sum(),
         (pl.col("pooled") | _IS_JUDGED).mean().alias("covered"),
     )
-    every = pl.DataFrame({"topics": [len(run.topics) for run in runs]}).with_row_index("run")
-    described = every.join(described.cast({"run": pl.UInt32}), on="run", how="left").sort("run")
-    return described.fill_null(0).with_columns(run=pl.Series(names, dtype=pl.String))
+    every = pl.DataFrame({"run": names, "topics": [len(run.topics) for run in runs]})
+    return every.join(described, on="run", how="left", maintain_order="left").fill_null(0)
 
 
 def _count_growth(returned: pl.DataFrame) -> pl.DataFrame:
@@ -332,23 +452,9 @@ def _count_growth(returned: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, dict.fromkeys(("depth", "units", "relevant"), pl.Int64), orient="row")
 
 
-def _measure_overlap(units: pl.DataFrame, returned: pl.DataFrame, runs: int) -> Floats:
-    """Return the Jaccard coefficients of runs, means over the topics that one of them answers."""
-    jaccard, answered = np.zeros((2, runs, runs))
-    for _, lists in _divide(units, returned, runs):
-        there = (lists.rank > 0).astype(np.float64)
-        both = there.T @ there
-        size = np.diag(both)
-        union = size[:, None] + size - both
-        jaccard += both / np.maximum(union, 1)
-        answered += union > 0
-    with np.errstate(invalid="ignore"):
-        return np.asarray(jaccard / answered)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class PoolStatistics(Result):
-    """Size of a pool, contributions of the runs, and their overlap, up to the depth of the pool."""
+    """Size of a pool, and contributions of the runs, up to the depth of the pool."""
 
     unit: str
     runs: pl.DataFrame
@@ -359,8 +465,6 @@ class PoolStatistics(Result):
     """For each topic the numbers of units ``returned``, ``judged`` and ``pooled``."""
     growth: pl.DataFrame
     """For each ``depth`` the number of distinct ``units`` and of those judged ``relevant``."""
-    jaccard: Floats
-    """(run, run): shared units over units of either run; the mean over topics."""
     meta: Mapping[str, Any]
     """The header of the pool: how it was made."""
 
@@ -385,7 +489,6 @@ class PoolStatistics(Result):
             "unit": self.unit,
             "topics": self.topics.to_dicts(),
             "runs": self.runs.to_dicts(),
-            "jaccard": self.jaccard.tolist(),
             "growth": self.growth.to_dicts(),
         }
 
@@ -395,12 +498,9 @@ class PoolStatistics(Result):
         which = "all" if depth is None else f"the first {depth}"
         title = f"Contributions of the runs: {which} {self.unit}s of each topic"
         note = "unique: pooled through this run alone; covered: share judged once the pool is."
-        names = self.runs["run"].to_list()
-        overlap = [(run, *own) for run, own in zip(names, self.jaccard.tolist(), strict=True)]
         growth = "Growth: units that all runs return to a depth"
         tables = [
             _tabulate(self.runs.columns, self.runs.rows(), title, note),
-            _tabulate(("run", *names), overlap, "Overlap of runs: mean Jaccard coefficient"),
             _tabulate(self.growth.columns, self.growth.rows(), growth),
         ]
         if per_topic:

@@ -24,39 +24,19 @@ from foveal.formats import read_judgements, read_topics
 from foveal.model import Judgements, Run
 from foveal.spans import Ints
 
-__all__ = [
-    "ELEMENTS",
-    "EMPTY",
-    "PARTS",
-    "RANKINGS",
-    "Ordering",
-    "Simulation",
-    "expected_orderings",
-    "simulate",
-]
+__all__ = ["Ordering", "Simulation", "expected_orderings", "simulate"]
 
-PARTS = {
-    "S": "the highlighted passages",
-    "SL": "the smallest element around each passage",
-    "SLD": "the whole document",
-    "SS": "the largest elements inside each passage",
-    "SST": "the elements inside each passage that hold no other element",
-}
-"""Part sets, and the parts they return of a relevant document."""
-
-RANKINGS = {
-    "R": "documents by decreasing highlighted text",
-    "RS": "the first two documents swapped",
-    "RI": "a non-relevant document put first",
-    "RSI": "the first two documents swapped and a non-relevant one put first",
-}
-"""Rankings of the documents."""
-
+PARTS = ("S", "SL", "SLD", "SS", "SST")
+"""Part sets: of a relevant document they return the highlighted passages; the smallest element
+around each; the whole document; the largest elements inside each passage; and the elements inside
+them that hold no other element."""
+ELEMENTS = PARTS[1:]
+"""Part sets that on a collection return elements only."""
+RANKINGS = ("R", "RS", "RI", "RSI")
+"""Rankings of the documents: by decreasing highlighted text; the first two swapped; a non-relevant
+document put first; both."""
 EMPTY = ("keep", "omit")
 """Treatments of a relevant document without parts in a part set."""
-
-ELEMENTS = ("SL", "SLD", "SS", "SST")
-"""Part sets that on a collection return elements only."""
 
 
 class Simulation(NamedTuple):
@@ -78,7 +58,7 @@ def simulate(
     judgements: Judgements | str | Path | Sequence[str | Path],
     collection: str | Path | None = None,
     *,
-    parts: Sequence[str] = tuple(PARTS),
+    parts: Sequence[str] = PARTS,
     empty: str = EMPTY[0],
     **options: Any,
 ) -> Simulation:
@@ -116,7 +96,7 @@ def simulate(
     >>> made.notes
     ('no collection (--collection): runs of SL, SS, SST are left out',)
     """
-    for name, known in ((empty, EMPTY), *((part, tuple(PARTS)) for part in parts)):
+    for name, known in ((empty, EMPTY), *((part, PARTS) for part in parts)):
         if name not in known:
             raise UsageError(f"unknown {name!r}; expected one of {', '.join(known)}")
     settings = Options(**options)
@@ -132,25 +112,25 @@ def simulate(
         text = "no text is highlighted; expected judged passages"
         raise InputError.at("judgements.no_text", combined.sources[0].path, None, text)
     docs, kept, skipped = _rank_documents(combined, index)
-    for what, without in (
-        ("nothing relevant", [t for t in combined.topics if t not in {*kept, *skipped}]),
-        ("no non-relevant document to put first", skipped),
-    ):
-        if without:
-            notes.append(f"topics left out, {what}: {some(without, 20)}")
+    nothing = [topic for topic in combined.topics if topic not in {*kept, *skipped}]
+    if nothing:
+        notes.append(f"topics left out, nothing relevant: {some(nothing, 20)}")
+    if skipped:
+        lacking = "no non-relevant document to put first"
+        notes.append(f"topics left out, {lacking}: {some(skipped, 20)}")
     sets = _list_parts(combined, docs, index)
     inserted = sets["SLD"].join(docs.filter(place=0), on="unit", how="semi")
     begins = sets["S"].group_by("unit").agg(start=pl.col("start").min(), end=pl.col("start").min())
     runs = []
     for part in (part for part in parts if part in sets):
         own = pl.concat([sets[part].join(inserted, on="unit", how="anti"), inserted])
-        nothing = begins.join(own, on="unit", how="anti")
-        if len(nothing):
+        bare = begins.join(own, on="unit", how="anti")
+        if len(bare):
             what = "kept without text" if empty == "keep" else "left out"
-            lost = f"relevant documents of which nothing is returned, {what}: {len(nothing)}"
+            lost = f"relevant documents of which nothing is returned, {what}: {len(bare)}"
             notes.append(f"{part}: {lost}")
         if empty == "keep":
-            own = pl.concat([own, nothing], how="diagonal")
+            own = pl.concat([own, bare], how="diagonal")
         runs += [_make_run(f"{part}{ranking}", own, docs, kept, ranking) for ranking in RANKINGS]
     if left_out := [part for part in parts if part not in sets]:
         notes.append(f"no collection (--collection): runs of {', '.join(left_out)} are left out")
@@ -310,7 +290,7 @@ _ASPECTS = {
 
 
 def expected_orderings(
-    parts: Sequence[str] = tuple(PARTS), *, empty: str = EMPTY[0]
+    parts: Sequence[str] = PARTS, *, empty: str = EMPTY[0]
 ) -> tuple[Ordering, ...]:
     """Return the orderings of the S-R space, in the order of table 2.
 

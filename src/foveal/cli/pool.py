@@ -75,9 +75,7 @@ _STRATEGIES = ("depth", "round-robin", "move-to-front", "hedge")
     "A collection index, which resolves XPaths to spans and spans to elements.",
 )
 @snap_option
-@option(
-    "--stats=FILE|-", "Write sizes, contributions of runs, their overlap and the growth with depth."
-)
+@option("--stats=FILE|-", "Write sizes, contributions of runs and the growth with depth.")
 @option(
     "-f --format form",
     "Format of --stats [default: table on a terminal, else tsv, a row for each run].",
