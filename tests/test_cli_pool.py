@@ -76,7 +76,7 @@ def test_a_pool_in_a_file_can_be_read_again(capsys: pytest.CaptureFixture[str]) 
         (["--only-topics", "8"], ["8c"]),
         (["--only-topics", "@topics"], ["8c"]),
         (["-j", "q"], ["7b", "8c"]),
-        (["-j", "q", "--strategy", "hedge", "--beta", ".5"], ["7b", "8c"]),
+        (["-j", "q", "--strategy", "hedge"], ["7b", "8c"]),
         (["--unit", "span", "--only-topics", "7", "--depth", "1"], ["7a", "7d"]),
     ],
 )

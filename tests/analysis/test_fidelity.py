@@ -14,13 +14,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from foveal import InputError, UsageError
-from foveal.analysis.fidelity import Fidelity, OrderingOutcome, fidelity, try_measures
-from foveal.analysis.simulation import (
+from foveal.analysis.fidelity import (
     ELEMENTS,
     PARTS,
     RANKINGS,
+    Fidelity,
     Ordering,
+    OrderingOutcome,
     expected_orderings,
+    fidelity,
+    try_measures,
 )
 from foveal.collection import Collection, build_index
 from foveal.evaluation import Options
@@ -400,7 +403,7 @@ def test_topics_that_are_undefined_for_a_run_are_left_out_for_both() -> None:
     ("measures", "message"),
     [
         (["BEPD", "AgP"], "BEPD takes one result of each document"),
-        (["AgP", "MAep"], "MAep is about elements; test such measures on their own"),
+        (["AgP", "MAep"], "AgP is about text; test measures of elements separately"),
         (["num_ret"], "num_ret: neither more nor less of it is better"),
         (["nDCG"], "unknown measure 'nDCG'"),
     ],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import toy_elements
 from foveal import InputError, UsageError, evaluate
-from foveal.analysis.simulation import PARTS, RANKINGS, Simulation, simulate
+from foveal.analysis.fidelity import PARTS, RANKINGS, Simulation, simulate
 from foveal.collection import Collection, build_index
 from foveal.formats import read_run, write_run
 from foveal.model import Judgements, Run
@@ -188,7 +188,7 @@ def test_a_topic_without_one_is_skipped_and_named(toy: Path) -> None:
     made = simulate(Judgements.from_highlights({"7": everything, "8": TOY["1"]}), toy)
     assert made.skipped == ("7",)
     assert all(run.topics == ("8",) for run in made.runs)
-    assert "topics left out, no non-relevant document to put first: 7" in made.notes
+    assert "topics left out, no non-relevant document: 7" in made.notes
     with pytest.raises(UsageError, match="no topic to simulate: 1 without a non-relevant document"):
         simulate(Judgements.from_highlights({"7": everything}), toy)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from foveal.analysis.comparison import compare, significant_pairs
     from foveal.analysis.correlation import correlate
+    from foveal.analysis.fidelity import simulate
     from foveal.analysis.pooling import pool
-    from foveal.analysis.simulation import simulate
 
 __all__ = ["compare", "correlate", "pool", "significant_pairs", "simulate"]
 
@@ -18,7 +18,7 @@ _HOME = {
     "correlate": "correlation",
     "pool": "pooling",
     "significant_pairs": "comparison",
-    "simulate": "simulation",
+    "simulate": "fidelity",
 }
 
 

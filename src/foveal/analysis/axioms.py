@@ -74,7 +74,6 @@ class ListKind(Enum):
 
     @classmethod
     def of(cls, measure: Measure) -> ListKind:
-        """Return the kind of list that this measure with these parameters takes."""
         if measure.structural:
             return cls.ELEMENTS
         if measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT:
@@ -429,7 +428,6 @@ class Axiom(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The exact definition."""
         return " ".join((self.change.__doc__ or "").split())
 
 
@@ -477,19 +475,18 @@ _SIGNS = {HOLDS: "yes", FAILS: "NO", BY_DESIGN: "(no)", NOT_APPLICABLE: "-"}
 
 
 class AxiomVerdict(NamedTuple):
-    """The verdict of one axiom on one measure; a row of the result.
+    """The verdict of one axiom on one measure, tested on some campaigns; a row of the result.
 
-    The last five fields are the smallest campaign found that breaks the axiom: its relevant text,
-    the list before and after the change, and both scores.
+    `reason` is why it does not apply, is meant to fail, or holds by refusal of lists. The last five
+    fields are the smallest campaign found that breaks the axiom: its relevant text, the list before
+    and after the change, and both scores.
     """
 
     measure: str
     axiom: str
     verdict: str
     campaigns: int = 0
-    """Number of campaigns it was tested on."""
     reason: str | None = None
-    """The reason why it does not apply, is meant to fail, or holds by refusal of lists."""
     relevant: str | None = None
     list: str | None = None
     score: float | None = None
@@ -499,13 +496,11 @@ class AxiomVerdict(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Axioms(Result):
-    """The verdicts on some measures; made by `axioms`."""
+    """The verdicts on some measures, in the order of `AXIOMS`; `unsound` are declared defects."""
 
     measures: tuple[str, ...]
     verdicts: tuple[AxiomVerdict, ...]
-    """Measure by measure, in the order of `AXIOMS`."""
     unsound: Mapping[str, str]
-    """Measure to its declared defect."""
     meta: Mapping[str, Any]
 
     def __getitem__(self, key: tuple[str, str]) -> AxiomVerdict:
@@ -536,22 +531,21 @@ class Axioms(Result):
     def tables(self) -> list[Table]:
         """Return the verdicts, and the counterexamples if there are any."""
         tried = f"{counted(self.meta['campaigns'], 'campaign')} (seed {self.meta['seed']})"
-        signs = "NO: fails; (no): fails by design; -: does not apply"
         reasons: dict[str, list[str]] = {}
         for measure, axiom, verdict, _, reason, *_ in self.verdicts:
             if verdict in (BY_DESIGN, NOT_APPLICABLE):
                 reasons.setdefault(f"{_SIGNS[verdict]} {axiom}: {reason}", []).append(measure)
         notes = (
-            f"yes: no counterexample among {tried}; {signs}.",
+            f"yes: no counterexample among {tried}; NO: fails; (no): by design; -: does not apply.",
             *(f"{reason} [{some(names, _MOST_NAMED)}]." for reason, names in reasons.items()),
             *(f"{measure} is marked unsound: {why}." for measure, why in self.unsound.items()),
         )
+        signs = {
+            m: [_SIGNS[v.verdict] for v in self.verdicts if v.measure == m] for m in self.measures
+        }
         verdicts = Table(
             ("measure", *(axiom.name for axiom in AXIOMS)),
-            tuple(
-                (m, *(_SIGNS[v.verdict] for v in self.verdicts if v.measure == m))
-                for m in self.measures
-            ),
+            tuple((measure, *own) for measure, own in signs.items()),
             labels=len(AXIOMS) + 1,
             title=f"Axioms: {counted(len(self.measures), 'measure')}",
             notes=notes,
@@ -560,11 +554,7 @@ class Axioms(Result):
         counterexamples = Table(
             ("measure", "axiom", "relevant", "list", "score", "becomes", "score"),
             tuple(
-                (
-                    v.measure,
-                    v.axiom,
-                    *(f"{x:.4f}" if isinstance(x, float) else str(x) for x in v[5:]),
-                )
+                tuple(f"{x:.4f}" if isinstance(x, float) else str(x) for x in (*v[:2], *v[5:]))
                 for v in self.verdicts
                 if v.relevant is not None
             ),
@@ -603,16 +593,14 @@ def axioms(
         raise UsageError(f"campaigns {campaigns}; expected a whole number from 1")
     chosen: dict[Measure, None] = {}
     for item in [measures] if isinstance(measures, (str, Measure)) else measures:
-        if isinstance(item, Measure):
-            chosen[item] = None
-        elif item == ALL:
+        if item == ALL:
             for measure in all_measures():
                 usual = "10" if measure.cutoff is Cutoff.RANK else "0.5"
                 chosen[measure @ usual if measure.cutoff.required else measure] = None
         else:
-            chosen |= dict.fromkeys(parse_measures(item))
+            chosen |= dict.fromkeys(parse_measures(item) if isinstance(item, str) else [item])
     if not chosen:
-        raise UsageError(f"no measure given; name measures (--measure), or {ALL} of them")
+        raise UsageError(f"no measure given; name measures, or {ALL} of them")
     found: dict[tuple[str, str], AxiomVerdict] = {}
     for kind in ListKind:
         own = [measure for measure in chosen if ListKind.of(measure) is kind]

@@ -23,7 +23,6 @@ from foveal.formats.xpaths import is_root
 from foveal.lookup import sort_topics
 from foveal.measures.alignment import Alignment, Gold
 from foveal.model import Judgements, Run
-from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.result_object import Result
 from foveal.model.run import distinguish_names
 from foveal.model.tables import Table
@@ -36,6 +35,8 @@ RunLike = Run | str | Path
 RELEVANT, NOT_RELEVANT, UNJUDGED = 1, 0, -1
 DEPTH = 100
 """Depth of pools if neither a depth nor a budget is given."""
+BETA = 0.1
+"""Learning rate of `hedge`."""
 _KEYS = {
     "document": ("topic", "doc"),
     "span": ("topic", "doc", "start", "end"),
@@ -64,7 +65,6 @@ def pool(
     budget: int | None = None,
     judgements: Judgements | str | Path | Sequence[str | Path] | None = None,
     assessors: str = "union",
-    beta: float = 0.1,
     topics: Collection[str] | None = None,
     collection: str | Path | None = None,
     snap: bool = False,
@@ -89,8 +89,6 @@ def pool(
     assessors : str
         How to combine several assessors of a document: ``union``, ``majority``, ``intersection``
         or the name of one.
-    beta : float
-        Learning rate of ``hedge``, between 0 and 1.
     topics : collection of str, optional
         Topics to pool; by default all.
     collection : path, optional
@@ -108,8 +106,6 @@ def pool(
     for what, value, known in (("strategy", strategy, STRATEGIES), ("unit", unit, UNITS)):
         if value not in known:
             raise UsageError(f"unknown {what} {value!r}; expected {' or '.join(known)}")
-    if not 0 < beta < 1:
-        raise UsageError(f"beta {beta} is not between 0 and 1")
     for what, number in (("depth", depth), ("budget", budget)):
         if number is not None and number < 1:
             raise UsageError(f"{what} {number}; expected a whole number from 1")
@@ -142,7 +138,7 @@ def pool(
     units, returned = _collect_units(loaded, names, unit, depth, every, truth)
     chosen = [pl.DataFrame(schema={"unit": pl.Int64, "priority": pl.Int64})]
     for low, lists in _divide(units, returned, len(names)):
-        order = choose_units(strategy, lists._replace(beta=beta), budget) + low
+        order = choose_units(strategy, lists, budget) + low
         chosen.append(pl.DataFrame({"unit": order, "priority": np.arange(1, len(order) + 1)}))
     pooled = pl.concat(chosen)
     sources = [("run", run.source) for run in loaded]
@@ -151,7 +147,6 @@ def pool(
         "strategy": strategy,
         "depth": depth,
         "budget": budget,
-        **({"beta": beta} if strategy == "hedge" else {}),
         **({} if truth is None else {"judged": "left out", "assessors": assessors}),
         "runs": list(names),
         "foveal": __version__,
@@ -188,24 +183,20 @@ def pool(
 
 
 class Lists(NamedTuple):
-    """The lists of all runs for one topic."""
+    """The lists of all runs for one topic.
+
+    `rank` (unit, run) is the place of a unit in the list of a run, from 1; 0 if the run lacks it.
+    `known` is the judgement of each unit: `RELEVANT`, `NOT_RELEVANT` or `UNJUDGED`.
+    """
 
     rank: Ints
-    """(unit, run): the place of a unit in the list of a run, from 1; 0 if the run lacks it."""
     known: Ints
-    """The judgement of each unit: `RELEVANT`, `NOT_RELEVANT` or `UNJUDGED`."""
-    beta: float = 0.1
-    """Learning rate of `hedge`: the factor on the weight of a run for a loss of 1."""
 
 
 def choose_units(strategy: str, lists: Lists, budget: int | None = None) -> Ints:
     """Return the unjudged units that a strategy chooses, in the order of assessing.
 
     All strategies are deterministic. Units that one does not distinguish keep their order.
-
-    >>> ranks = np.array([[1, 0], [2, 0], [0, 1], [0, 2]])
-    >>> choose_units("round-robin", Lists(ranks, np.full(4, UNJUDGED)), budget=3).tolist()
-    [0, 2, 3]
     """
     order: Ints = STRATEGIES[strategy](lists)
     order = order[lists.known[order] == UNJUDGED]
@@ -271,7 +262,7 @@ def hedge(lists: Lists) -> Ints:
     At rank r of a run a unit is worth ln(Z/r)/2, where Z is one more than the length of the
     topic's longest list; it is worth nothing to a run that lacks it. This worth is the loss of the
     run if the unit is not relevant, and its gain if it is. A loss l multiplies the weight of the
-    run by beta**l. The unit with the greatest weighted worth comes next.
+    run by `BETA` ** l. The unit with the greatest weighted worth comes next.
 
     All judgements are known from the start. Without any, all weights are equal.
 
@@ -285,7 +276,7 @@ def hedge(lists: Lists) -> Ints:
     worth = np.where(rank > 0, 0.5 * np.log(longest / np.maximum(rank, 1)), 0.0)
     # The loss of a run on each unit is its worth with this sign; negative is a gain.
     sign = np.select([known == RELEVANT, known == NOT_RELEVANT], [-1.0, 1.0], 0.0)
-    power = (sign @ worth) * math.log(lists.beta)
+    power = (sign @ worth) * math.log(BETA)
     weight = np.exp(power - power.max(initial=-np.inf))  # relative to the greatest power of beta
     total = weight.sum()
     # Twelve decimals are compared, so that the order of additions does not decide about the pool.
@@ -454,19 +445,20 @@ def _count_growth(returned: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PoolStatistics(Result):
-    """Size of a pool, and contributions of the runs, up to the depth of the pool."""
+    """Size of a pool and contributions of the runs, up to the depth of the pool.
+
+    `runs` holds for each run its ``topics`` and units ``returned``, ``judged`` before, ``pooled``,
+    and ``unique``, pooled through this run alone; ``covered`` is the share of the run's units that
+    are judged once the pool is. `topics` holds for each topic the numbers of units ``returned``,
+    ``judged`` and ``pooled``, and `growth` for each ``depth`` the number of distinct ``units`` and
+    of ``relevant`` ones. `meta` is the header of the pool.
+    """
 
     unit: str
     runs: pl.DataFrame
-    """For each run its ``topics`` and units ``returned``, ``judged`` before, ``pooled``, and
-    ``unique``, pooled through this run alone; ``covered`` is the share of the run's units that are
-    judged once the pool is."""
     topics: pl.DataFrame
-    """For each topic the numbers of units ``returned``, ``judged`` and ``pooled``."""
     growth: pl.DataFrame
-    """For each ``depth`` the number of distinct ``units`` and of those judged ``relevant``."""
     meta: Mapping[str, Any]
-    """The header of the pool: how it was made."""
 
     def summary(self) -> str:
         """Return the size of the pool in a sentence."""
@@ -506,15 +498,6 @@ class PoolStatistics(Result):
         if per_topic:
             tables.append(_tabulate(self.topics.columns, self.topics.rows(), "Topics"))
         return tables
-
-    def graphs(self) -> list[Graph]:
-        """Return the growth of the pool with its depth, and of its known relevant units."""
-        depth, units, relevant = self.growth.cast(pl.Float64).to_numpy().T
-        lines = [Line(f"{self.unit}s", depth, units, series=0)]
-        if relevant.any():
-            lines.append(Line("known relevant", depth, relevant, series=1))
-        up = Axis(f"{self.unit}s of all topics", low=0.0)
-        return [Graph("growth", "Growth of the pool", Axis("depth", low=0.0), up, tuple(lines))]
 
 
 def _tabulate(

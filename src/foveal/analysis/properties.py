@@ -197,17 +197,11 @@ _MEASURES = {
     "SQuAD": "squad_f1",
 }
 
-_PRINCIPAL = {
-    "nxCG": "nxCG",
-    "MAnxCG": "MAnxCG",
-    "ep/gr": "MAep",
-    "Q, R": "Q",
-    "Fetch & Browse": "FBelement",
-}
 _SETTINGS: Mapping[str, Mapping[str, str]] = {
     **{
         family: {"Thorough": name, "graded": f"{name}(quant=gen5,overlap=on)"}
-        for family, name in _PRINCIPAL.items()
+        for family in ("nxCG", "MAnxCG", "ep/gr", "Q, R", "Fetch & Browse")
+        for name in [_MEASURES[family].partition("(")[0]]
     },
     "GR": {"graded": "GR(targets=ideal,weight=exh)", "BiC": "GR"},
     "PRUM": {"BiC": "PRUM(unreached=zero)"},

@@ -26,7 +26,6 @@ __all__ = ["BASES", "TIES", "RecallBase", "recall_base"]
 TIES = ("ascendant", "deeper")
 BASES = ("ideal", "maxsum")
 _NUMBERS = ("exhaustivity", "size", "rsize", "specificity", "worth")
-_LEGEND = "ideal: in the ideal recall base; leaf: a relevant path ends here."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,31 +65,20 @@ class RecallBase(Result):
                 rows.append((element["doc"], *[""] * (len(columns) + 2)))
             if element["ideal"]:
                 best |= {(len(rows), j) for j in range(len(columns) + 1)}
-            numbers = (_format_cell(element[name]) for name in columns)
+            values = [element[name] for name in columns]
+            texts = (f"{x:.4f}" if isinstance(x, float) else str(x) for x in values)
+            numbers = ("-" if text == "None" else text for text in texts)
             marks = ("yes" if element[name] else "" for name in ("ideal", "leaf"))
             rows.append((branch + element["xpath"].rpartition("/")[2], *numbers, *marks))
         title = "Recall base of topic {topic}: worth by {quant}, {base} base, tie {tie}"
-        return [
-            Table(
-                ("element", *columns, "ideal", "leaf"),
-                tuple(rows),
-                frozenset(best),
-                title=title.format(**self.meta),
-                notes=(_LEGEND,),
-            )
-        ]
-
-
-def _format_cell(value: object) -> str:
-    return "-" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
+        header = ("element", *columns, "ideal", "leaf")
+        notes = ("ideal: in the ideal recall base; leaf: a relevant path ends here.",)
+        shown = tuple(rows)
+        return [Table(header, shown, frozenset(best), 1, title.format(**self.meta), notes)]
 
 
 def _draw_branches(depths: Sequence[int]) -> list[str]:
-    """Return the branches before the lines of trees, from their depths.
-
-    >>> _draw_branches([1, 2, 3, 2])
-    ['', '├─ ', '│  └─ ', '└─ ']
-    """
+    """Return the branches before the lines of trees, from their depths."""
     drawn: list[str] = []
     followed: set[int] = set()  # depths at which another child comes later
     for depth in reversed(depths):
@@ -146,12 +134,8 @@ def recall_base(
     # The scale is that of the whole set: one topic alone need not show every kind of grade.
     scale = scale_of(given)
     quant = quant or ("spec" if scale in ("2005", "2006") else "gen")
-    for name, value, known in (
-        ("topic", topic, given.topics),
-        ("quant", quant, QUANTISATIONS),
-        ("base", base, BASES),
-        ("tie", tie, TIES),
-    ):
+    allowed = {"topic": given.topics, "quant": QUANTISATIONS, "base": BASES, "tie": TIES}
+    for (name, known), value in zip(allowed.items(), (topic, quant, base, tie), strict=True):
         if value not in known:
             raise UsageError(f"{name} {value!r} is not one of {some(known, 20)}")
     if assessors == "each":

@@ -10,7 +10,6 @@ from foveal.cli import shared
 from foveal.cli.options import (
     FORMATS,
     POSITIVE,
-    PROBABILITY,
     Command,
     assessors_option,
     exact_csv_option,
@@ -63,12 +62,6 @@ _STRATEGIES = ("depth", "round-robin", "move-to-front", "hedge")
     multiple=True,
 )
 @assessors_option()
-@option(
-    "--beta=X",
-    "How fast hedge learns: a loss of 1 multiplies the weight of a run by this.",
-    type=PROBABILITY,
-    default=0.1,
-)
 @only_topics_option
 @option(
     "-C --collection=INDEX",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from foveal.analysis.simulation import EMPTY
+from foveal.analysis.fidelity import EMPTY
 from foveal.cli.options import (
     Command,
     assessors_option,
@@ -48,7 +48,7 @@ def command(
     first two swapped (RS), with a non-relevant one put first (RI), or both (RSI). 'foveal fidelity'
     tests whether measures order these runs as expected.
     """
-    from foveal.analysis.simulation import simulate
+    from foveal.analysis.fidelity import simulate
     from foveal.files.atomic import check_folder, write_folder
     from foveal.formats.jsonl import write_run
 
