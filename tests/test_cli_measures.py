@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from foveal.analysis.properties import FAMILIES, PROPERTIES
+from foveal.analysis.properties import FAMILIES, OPINION, PROPERTIES
 from foveal.cli import main
 from foveal.evaluation import PRESETS
 from foveal.measures import Measure, all_measures
@@ -94,7 +94,10 @@ def test_properties_are_a_row_for_each_family(capsys: pytest.CaptureFixture[str]
     assert list(rows) == [family.name for family in FAMILIES]
     for family in FAMILIES:
         cells = [family.cells[name] for name in PROPERTIES]
-        marks = [("*" if cell.paper else "~") if cell.opinion else "" for cell in cells]
+        marks = [
+            ("*" if family.cells[name].paper else "~") if name == OPINION else ""
+            for name in PROPERTIES
+        ]
         assert rows[family.name] == [f"{c.value}{m}" for c, m in zip(cells, marks, strict=True)]
     assert max(map(len, text.splitlines())) <= 105
 

@@ -12,15 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.analysis.pool_strategies import (
+from foveal.analysis.pooling import (
+    DEPTH,
     NOT_RELEVANT,
     RELEVANT,
     STRATEGIES,
     UNJUDGED,
     Lists,
+    Pooling,
     choose_units,
+    pool,
 )
-from foveal.analysis.pooling import DEPTH, OTHERS, Pooling, pool
 from foveal.files.source import Source
 from foveal.formats.pool_files import pool_lines
 from inputs import refusal
@@ -39,15 +41,13 @@ def choose(
     *runs: Ranking,
     known: dict[str, int] | None = None,
     budget: int | None = None,
-    include_judged: bool = False,
-    beta: float = 0.1,
 ) -> list[str]:
     """The pool of rankings, each a string or list of names."""
     names = sorted({name for run in runs for name in run})
     rank = [[list(run).index(name) + 1 if name in run else 0 for run in runs] for name in names]
     ranks = np.array(rank, dtype=np.int64).reshape(len(names), len(runs))
     judged = np.array([(known or {}).get(name, U) for name in names], dtype=np.int64)
-    chosen = choose_units(strategy, Lists(ranks, judged, budget, include_judged, beta))
+    chosen = choose_units(strategy, Lists(ranks, judged), budget)
     return [names[i] for i in chosen.tolist()]
 
 
@@ -69,11 +69,10 @@ def test_a_budget_that_ends_within_a_round_ends_it() -> None:
 
 
 def test_move_to_front_stays_with_a_run_that_finds_and_leaves_one_that_does_not() -> None:
-    known = {"a": R, "b": R, "c": N, "x": N, "y": R, "d": R}
+    known = {"a": R, "b": R, "c": N, "x": N}
     # a and b are relevant, c costs the first run its turn. x costs the second one its own: now
     # both are at -1, and the first has waited longer.
-    order = choose("move-to-front", "abcd", "xy", known=known, include_judged=True)
-    assert order == ["a", "b", "c", "x", "d", "y"]
+    assert choose("move-to-front", "abcd", "xy", known=known) == ["d", "y"]
 
 
 def test_move_to_front_without_judgements_takes_turns_with_new_documents() -> None:
@@ -96,17 +95,6 @@ def test_hedge_listens_to_runs_that_found_relevant_documents() -> None:
     assert choose("hedge", "abc", "xyz", known={"a": R}) == ["b", "c", "x", "y", "z"]
     # Now the first run lost as much as the second one gained.
     assert choose("hedge", "abc", "xyz", known={"a": N, "x": R})[:2] == ["y", "z"]
-
-
-def test_a_smaller_beta_learns_faster() -> None:
-    # One judgement against the first run. At beta .9 the second document of the first run, which
-    # both return, still wins; at beta .001 only the second run counts.
-    runs = ("abc", "xyzb")
-    slow = choose("hedge", *runs, known={"a": N}, beta=0.9)
-    fast = choose("hedge", *runs, known={"a": N}, beta=0.001)
-    assert (slow[0], fast[0]) == ("x", "x")
-    assert slow.index("b") < slow.index("y")
-    assert fast.index("b") > fast.index("y")
 
 
 rankings = st.lists(
@@ -147,38 +135,27 @@ def naive_move_to_front(runs: Sequence[Ranking], known: dict[str, int]) -> list[
             at_work = None
 
 
-def naive_hedge(runs: Sequence[Ranking], known: dict[str, int], beta: float) -> list[str]:
-    """Documents in the order they would be judged in."""
+def naive_hedge(runs: Sequence[Ranking], known: dict[str, int]) -> list[str]:
+    """The documents that are not judged, those with the greatest weighted worth first."""
     longest = max(map(len, runs)) + 1
-    left = sorted({name for run in runs for name in run})
+    names = {name for run in runs for name in run}
 
-    def place(run: Ranking, name: str) -> int:
-        return list(run).index(name) + 1 if name in run else longest
-
-    def best_first(name: str) -> tuple[int, int, str]:
-        places = [place(run, name) for run in runs]
-        return min(places), -sum(name in run for run in runs), name
+    def worth(run: Ranking, name: str) -> float:
+        place = list(run).index(name) + 1 if name in run else longest
+        return math.log(longest / place) / 2
 
     weight = [1.0] * len(runs)
-    order: list[str] = []
-    while left:
-        total = sum(weight)
-        score = {
-            name: sum(
-                w / total * math.log(longest / place(run, name)) / 2
-                for w, run in zip(weight, runs, strict=True)
-            )
-            for name in left
-        }
-        top = max(score.values())
-        name = min((x for x in left if score[x] > top - 1e-11), key=best_first)
-        order.append(name)
-        left.remove(name)
-        if name in known:
-            sign = 1 if known[name] == N else -1
-            for i, run in enumerate(runs):
-                weight[i] *= beta ** (sign * math.log(longest / place(run, name)) / 2)
-    return order
+    for name in names & set(known):
+        sign = 1 if known[name] == N else -1
+        weight = [w * 0.1 ** (sign * worth(run, name)) for w, run in zip(weight, runs, strict=True)]
+
+    def best_first(name: str) -> tuple[float, int, int, str]:
+        pairs = zip(weight, runs, strict=True)
+        score = sum(w / sum(weight) * worth(run, name) for w, run in pairs)
+        places = [list(run).index(name) for run in runs if name in run]
+        return -round(score, 11), min(places), -len(places), name
+
+    return sorted(names - set(known), key=best_first)
 
 
 @given(rankings)
@@ -192,36 +169,27 @@ def test_round_robin_is_what_dealing_cards_gives(runs: list[list[str]]) -> None:
 def test_move_to_front_is_what_following_its_rules_gives(
     runs: list[list[str]], known: dict[str, int]
 ) -> None:
-    expected = naive_move_to_front(runs, known)
-    assert choose("move-to-front", *runs, known=known, include_judged=True) == expected
-    unjudged = [name for name in expected if name not in known]
+    unjudged = [name for name in naive_move_to_front(runs, known) if name not in known]
     assert choose("move-to-front", *runs, known=known) == unjudged
 
 
-@given(rankings, opinions, st.sampled_from([0.1, 0.5, 0.9]))
+@given(rankings, opinions)
 @settings(max_examples=60)
 def test_hedge_is_what_following_its_rules_gives(
-    runs: list[list[str]], known: dict[str, int], beta: float
+    runs: list[list[str]], known: dict[str, int]
 ) -> None:
-    options = {"known": known, "beta": beta, "include_judged": True}
-    assert choose("hedge", *runs, **options) == naive_hedge(runs, known, beta)
+    assert choose("hedge", *runs, known=known) == naive_hedge(runs, known)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@given(runs=rankings, known=opinions, budget=budgets, include_judged=st.booleans())
+@given(runs=rankings, known=opinions, budget=budgets)
 @settings(max_examples=40)
 def test_every_strategy_keeps_the_terms(
-    strategy: str,
-    runs: list[list[str]],
-    known: dict[str, int],
-    budget: int | None,
-    include_judged: bool,
+    strategy: str, runs: list[list[str]], known: dict[str, int], budget: int | None
 ) -> None:
-    options = {"known": known, "include_judged": include_judged}
-    whole = choose(strategy, *runs, **options)
-    returned = {name for run in runs for name in run}
-    assert sorted(whole) == sorted(returned if include_judged else returned - set(known))
-    assert choose(strategy, *runs, budget=budget, **options) == whole[:budget]
+    whole = choose(strategy, *runs, known=known)
+    assert sorted(whole) == sorted({name for run in runs for name in run} - set(known))
+    assert choose(strategy, *runs, known=known, budget=budget) == whole[:budget]
 
 
 @pytest.mark.parametrize("strategy", ["depth", "hedge"])
@@ -270,8 +238,6 @@ def test_support_is_all_that_any_run_returned_of_a_pooled_document() -> None:
         ("s", 2, 0, 5),
         ("r", 3, 7, 9),
     ]
-    bare = pool(runs, depth=1, support=False).pool.entries
-    assert bare["support"].null_count() == 2
 
 
 def test_the_same_span_of_two_runs_is_one_and_overlapping_ones_are_two() -> None:
@@ -316,9 +282,9 @@ def test_a_whole_document_is_one_element_however_it_is_named() -> None:
 
 def test_results_of_unknown_place_need_a_collection() -> None:
     said = refusal(lambda: pool(elements("r", "/x[1]/p[1]"), unit="span"))
-    assert said.startswith("r.run:1: the place of '/x[1]/p[1]' in 'a' is not known")
+    assert said.startswith("r.run:1: the span of this result is not known; give a collection")
     said = refusal(lambda: pool(run_of("r", t="a:3-9"), unit="element"))
-    assert said.startswith("r:1: [3,9) of 'a' has no XPath; a collection (--collection) tells")
+    assert said.startswith("r:1: the element of this result is not known; give a collection")
 
 
 def test_a_collection_tells_what_is_the_same(tmp_path: Path) -> None:
@@ -368,55 +334,11 @@ def test_what_is_judged_is_left_out_and_costs_no_budget() -> None:
     assert found.pool.entries["relevant"].null_count() == 3
 
 
-def test_judged_documents_can_be_kept_with_what_is_known_of_them() -> None:
-    run = run_of("r", t="a b c d")
-    truth = judged(t="a:0-5 c")
-    found = pool(run, budget=3, strategy="round-robin", judgements=truth, include_judged=True)
-    assert found.pool.entries.select("doc", "relevant").rows() == [
-        ("a", True),
-        ("b", None),
-        ("c", False),
-    ]
-
-
-def test_a_span_is_relevant_if_it_holds_relevant_text() -> None:
+def test_a_span_of_a_judged_document_is_judged() -> None:
     run = run_of("r", t="a:0-5 a:20-30 b:0-5")
-    found = pool(run, unit="span", judgements=judged(t="a:0-9"), include_judged=True)
-    assert found.pool.entries["relevant"].to_list() == [True, False, None]
-
-
-def test_budgets_may_differ_from_topic_to_topic() -> None:
-    run = run_of("r", t="a b c", u="a b c", v="a b c")
-    found = pool(run, strategy="round-robin", budget={"t": 1, "u": 2})
-    assert found.pool.sizes == {"t": 1, "u": 2, "v": 3}
-    assert found.pool.header["topic_budgets"] == {"t": 1, "u": 2}
-    assert found.pool.header["budget"] is None
-    said = refusal(lambda: pool(run, budget={"w": 1}), error=foveal.UsageError)
-    assert said == "a budget for topic 'w', which no run has a result for"
-
-
-def test_a_budget_for_all_topics_and_exceptions() -> None:
-    run = run_of("r", t="a b c", u="a b c", v="a b c")
-    found = pool(run, strategy="round-robin", budget={OTHERS: 2, "t": 3})
-    assert found.pool.sizes == {"t": 3, "u": 2, "v": 2}
-    assert (found.pool.header["budget"], found.pool.header["topic_budgets"]) == (2, {"t": 3})
-
-
-def test_a_budget_for_one_topic_leaves_the_others_as_they_were() -> None:
-    lists = {topic: [(f"d{i:04}", 0, 5) for i in range(300)] for topic in "tu"}
-    run = foveal.Run.from_results(lists)
-    found = pool(run, strategy="round-robin", budget={"t": 250})
-    assert found.pool.sizes == {"t": 250, "u": DEPTH}
-    assert (found.depth, found.deeper) == (DEPTH, ("t",))
-    header = found.pool.header
-    assert (header["depth"], header["topic_depths"]) == (DEPTH, {"t": None})
-    (title, *_) = [table.title for table in found.statistics.tables()]
-    assert title.endswith("the first 100 documents of each topic; all of topic t")
-    # Where every topic has a budget, or one depth is given, there is but one depth.
-    assert pool(run, strategy="hedge", budget={"t": 9, "u": 9}).depth is None
-    assert pool(run, strategy="hedge", budget={"t": 9}, topics=["t"]).depth is None
-    assert pool(run, strategy="hedge", budget={"t": 9}, depth=50).pool.sizes == {"t": 9, "u": 50}
-    assert pool(run, budget={"t": 250}).pool.sizes == {"t": DEPTH, "u": DEPTH}
+    found = pool(run, unit="span", judgements=judged(t="a:0-9"))
+    assert docs(found) == ["b"]
+    assert found.statistics.growth.rows() == [(1, 1, 1), (2, 2, 1), (3, 3, 1)]
 
 
 def test_how_deep_a_pool_goes_by_default() -> None:
@@ -446,11 +368,8 @@ def test_two_runs_of_one_name_must_be_told_apart() -> None:
     [
         ({"strategy": "best"}, "unknown strategy 'best'; expected depth or round-robin or"),
         ({"unit": "word"}, "unknown unit 'word'; expected document or span or element"),
-        ({"beta": 1.0}, "beta 1.0 is not between 0 and 1"),
-        ({"assessors": "union"}, "--assessors is about judgements, and there are none"),
         ({"depth": 0}, "depth 0; expected a whole number from 1"),
         ({"budget": 0}, "budget 0; expected a whole number from 1"),
-        ({"budget": {"t": 0}}, "budget 0 of topic t; expected a whole number from 1"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, object], message: str) -> None:
@@ -461,7 +380,7 @@ def test_wrong_options_are_refused(options: dict[str, object], message: str) -> 
 def test_strategies_that_learn_say_what_they_do_without_judgements() -> None:
     run = run_of("r", t="a")
     assert pool(run, strategy="hedge").warnings == (
-        "hedge without judgements (--judgements): all runs have the same weight",
+        "hedge learns from judgements, and there are none (--judgements)",
     )
     assert pool(run, strategy="hedge", judgements=judged(t="a")).warnings == ()
     assert pool(run, judgements=judged(x="a")).warnings == (
@@ -526,24 +445,6 @@ def test_once_a_pool_is_judged_nothing_to_its_depth_is_unjudged(campaign: Campai
     assert set(again.statistics.runs["covered"].to_list()) == {1.0}
 
 
-@given(campaigns, st.integers(1, 4))
-@settings(max_examples=30)
-def test_overlap_is_that_of_the_sets_of_documents(campaign: Campaign, depth: int) -> None:
-    found = pool(runs_of(campaign), depth=depth).statistics
-    tops = [
-        {topic: set(list(dict.fromkeys(ranked))[:depth]) for topic, ranked in run.items()}
-        for run in campaign
-    ]
-    topics = sorted({topic for run in tops for topic in run})
-    for i, first in enumerate(tops):
-        for j, second in enumerate(tops):
-            pairs = [(first.get(t, set()), second.get(t, set())) for t in topics]
-            jaccard = [len(a & b) / len(a | b) for a, b in pairs if a | b]
-            shared = [len(a & b) / len(a) for a, b in pairs if a]
-            assert found.jaccard[i, j] == pytest.approx(sum(jaccard) / len(jaccard))
-            assert found.shared[i, j] == pytest.approx(sum(shared) / len(shared))
-
-
 def test_contributions_and_growth_by_hand() -> None:
     runs = [run_of("r", t="a b c", u="a"), run_of("s", t="b d"), run_of("s2", t="b")]
     found = pool(runs, depth=2, judgements=judged(t="b:0-5")).statistics
@@ -555,7 +456,7 @@ def test_contributions_and_growth_by_hand() -> None:
         ("s2", 1, 1, 1, 0, 0, 1.0),
     ]
     # Depth 1: a and b of t, a of u. Depth 2: d more. One relevant document is known.
-    assert found.growth.rows() == [(1, 3, 1.5, 1), (2, 4, 2.0, 1)]
+    assert found.growth.rows() == [(1, 3, 1), (2, 4, 1)]
 
 
 def test_what_a_budget_leaves_out_is_not_covered() -> None:
@@ -563,39 +464,11 @@ def test_what_a_budget_leaves_out_is_not_covered() -> None:
     assert found.runs["covered"].to_list() == [0.25]
 
 
-def test_runs_without_a_common_topic_have_no_overlap_to_speak_of() -> None:
-    found = pool([run_of("r", t="a"), run_of("s", u="a")]).statistics
-    assert found.jaccard[0, 1] == 0.0
-    assert found.shared[0, 1] == 0.0
-
-
-def test_the_growth_of_a_pool_as_a_figure() -> None:
-    runs = [run_of("r", t="a b c d"), run_of("s", t="a e")]
-    found = pool(runs, judgements=judged(t="a:0-5 e"), include_judged=True).statistics
-    (graph,) = found.graphs()
-    lines = {
-        line.name: [*zip(line.x.tolist(), line.y.tolist(), strict=True)] for line in graph.lines
-    }
-    assert lines == {
-        "documents": [(1, 1), (2, 3), (3, 4), (4, 5)],
-        "known relevant": [(1, 1), (2, 1), (3, 1), (4, 1)],
-    }
-    (graph,) = pool(runs).statistics.graphs()
-    assert [line.name for line in graph.lines] == ["documents"]
-
-
 def test_the_same_input_gives_the_same_bytes() -> None:
     runs = [run_of("r", t="a b c", u="a"), run_of("s", t="b d"), run_of("s2", t="b")]
     for strategy in STRATEGIES:
         first, second = (pool(runs, strategy=strategy, budget=2) for _ in range(2))
         assert pool_lines(first.pool) == pool_lines(second.pool)
-
-
-def test_progress_is_half_reading_and_half_choosing() -> None:
-    seen: list[tuple[int, int]] = []
-    runs = [run_of("r", t="a", u="b", v="c"), run_of("s", u="b")]
-    pool(runs, progress=lambda *at: seen.append(at))
-    assert seen == [(1, 4), (2, 4), (2, 4), (3, 4), (4, 4)]
 
 
 @needs_inex

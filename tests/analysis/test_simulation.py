@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import toy_elements
 from foveal import InputError, UsageError, evaluate
-from foveal.analysis.simulation import PARTS, RANKINGS, Simulation, simulate
+from foveal.analysis.fidelity import PARTS, RANKINGS, Simulation, simulate
 from foveal.collection import Collection, build_index
 from foveal.formats import read_run, write_run
 from foveal.model import Judgements, Run
@@ -188,11 +188,9 @@ def test_a_topic_without_one_is_skipped_and_named(toy: Path) -> None:
     made = simulate(Judgements.from_highlights({"7": everything, "8": TOY["1"]}), toy)
     assert made.skipped == ("7",)
     assert all(run.topics == ("8",) for run in made.runs)
-    assert "topics without a non-relevant document to put first, left out, 1: 7" in made.notes
+    assert "topics left out, no non-relevant document: 7" in made.notes
     with pytest.raises(UsageError, match="no topic to simulate: 1 without a non-relevant document"):
         simulate(Judgements.from_highlights({"7": everything}), toy)
-    kept = simulate(Judgements.from_highlights({"7": everything}), toy, rankings=["R", "RS"])
-    assert (kept.topics, kept.skipped) == (("7",), ())
 
 
 def test_without_a_collection_documents_of_other_topics_serve(toy: Path) -> None:
@@ -200,15 +198,13 @@ def test_without_a_collection_documents_of_other_topics_serve(toy: Path) -> None
     truth = Judgements.from_highlights({"1": {"A": entry}, "2": {"B": entry}})
     made = simulate(truth)
     assert (first_of(made, "1"), first_of(made, "2")) == ("B", "A")
-    assert made.left_out == ("SL", "SS", "SST")
-    assert "part sets made of elements take a collection (--collection): SL, SS, SST" in made.notes
+    assert made.notes == ("no collection (--collection): runs of SL, SS, SST are left out",)
 
 
 def test_with_one_relevant_document_there_is_nothing_to_swap(toy: Path) -> None:
     truth = Judgements.from_highlights({"1": {"D1": {"spans": [(5, 30)]}}})
     made = simulate(truth, toy)
     runs = runs_of(made)
-    assert made.swapped == 0
     for parts in PARTS:
         assert listed(runs[f"{parts}R"]) == listed(runs[f"{parts}RS"])
         assert listed(runs[f"{parts}RI"]) == listed(runs[f"{parts}RSI"])
@@ -218,7 +214,6 @@ def test_documents_of_unknown_length_are_returned_by_name() -> None:
     truth = Judgements.from_highlights({"1": {"A": {"spans": [(0, 4)]}, "B": {"spans": []}}})
     made = simulate(truth)
     assert listed(runs_of(made)["SLDR"]) == [("A", [(0, None, None)])]
-    assert "documents of unknown length, returned by name alone: 2" in made.notes
 
 
 # -- against a naive reading of the specification ------------------------------------------------
@@ -312,29 +307,13 @@ def test_documents_that_the_collection_does_not_hold_are_named(toy: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"parts": ["S", "SX"]}, "'SX' is no part set; expected some of S, SL, SLD, SS, SST"),
-        ({"rankings": []}, "nothing is no ranking; expected some of R, RS, RI, RSI"),
-        ({"empty": "drop"}, "'drop' is no way with empty documents; expected some of keep, omit"),
+        ({"parts": ["S", "SX"]}, "unknown 'SX'; expected one of S, SL, SLD, SS, SST"),
+        ({"empty": "drop"}, "unknown 'drop'; expected one of keep, omit"),
     ],
 )
 def test_unknown_choices_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         simulate(Judgements.from_highlights(TOY), **options)
-
-
-def test_a_choice_made_twice_is_made_once() -> None:
-    truth = Judgements.from_highlights(TOY)
-    made = simulate(truth, parts=["SLD", "S", "SLD"], rankings="R")
-    assert [run.name for run in made.runs] == ["SLDR", "SR"]
-    assert [run.name for run in simulate(truth, parts="SLD", rankings=["R"]).runs] == ["SLDR"]
-
-
-@pytest.mark.parametrize(
-    ("parts", "named"), [(["SL"], "SL is"), (["SS", "SST"], "SS, SST are"), ("SST", "SST is")]
-)
-def test_elements_alone_take_a_collection(parts: list[str], named: str) -> None:
-    with pytest.raises(UsageError, match=f"no run to make: {named} made of elements"):
-        simulate(Judgements.from_highlights(TOY), parts=parts)
 
 
 def test_touching_highlights_are_one_passage(tmp_path: Path) -> None:

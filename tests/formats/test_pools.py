@@ -48,9 +48,12 @@ def test_a_pool_is_the_same_when_it_is_read_again(first, second, unit: str) -> N
 
 
 def test_elements_and_what_is_known_of_them_are_kept(tmp_path: Path) -> None:
-    run = foveal.read_run(text_source("t Q0 d 1 3 r /a[1]/b[2]\nt Q0 e 2 2 r /a[1]/b[1]\n"))
-    truth = foveal.Judgements.from_highlights({"t": {"d": {"spans": [(0, 4)], "length": 9}}})
-    made = pool(run, unit="element", judgements=truth, include_judged=True).pool
+    place = {"doc": "d", "runs": [{"run": "r", "rank": 1}], "rank": 1}
+    entries = [
+        {"topic": "t", "xpath": "/a[1]/b[2]", "priority": 1, "relevant": True, **place},
+        {"topic": "t", "xpath": "/a[1]/b[1]", "priority": 2, **place},
+    ]
+    made = read(*entries, pooled="element")
     write_pool(made, tmp_path / "pool.jsonl")
     again = read_pool(tmp_path / "pool.jsonl")
     assert again.entries.equals(made.entries)

@@ -62,7 +62,7 @@ def test_correlations_and_trials_show_themselves() -> None:
     trial = fidelity(judged, measures=["gP@1"])
     shown = Page(trial._repr_html_())
     assert shown.rows[0][:3] == ["run", "gP@1"]
-    assert trial.sentences[0] in shown.text
+    assert trial.summary() in shown.text
 
 
 def results(runs: int, measures: int) -> Results:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from foveal.analysis.comparison import compare
     from foveal.analysis.correlation import correlate
+    from foveal.analysis.fidelity import simulate
     from foveal.analysis.pooling import pool
-    from foveal.analysis.simulation import simulate
 
 __all__ = ["compare", "correlate", "pool", "simulate"]
 
@@ -17,7 +17,7 @@ _HOME = {
     "compare": "comparison",
     "correlate": "correlation",
     "pool": "pooling",
-    "simulate": "simulation",
+    "simulate": "fidelity",
 }
 
 

@@ -1,17 +1,17 @@
 """Axioms: soundness tests that any measure of focused retrieval should pass.
 
 An axiom changes a list of results in a way whose effect is known, and defines what the score may
-do then. Each is tested on several hundred small campaigns drawn with a fixed seed
-(`foveal.analysis.axiom_campaigns`). A verdict is evidence: an axiom holds if no campaign breaks it;
-if it fails, the smallest campaign found that breaks it is shown.
+do then. Each is tested on several hundred small campaigns drawn with a fixed seed. A campaign is
+one topic: the relevant text of three short documents, and a list of results. Three more documents,
+each as long as one of these, hold nothing relevant. A verdict is evidence: an axiom holds if no
+campaign breaks it; if it fails, the smallest campaign found that breaks it is shown.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -21,65 +21,263 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal._version import __version__
-from foveal.analysis.axiom_campaigns import (
-    LENGTHS,
-    TREES,
-    TWINS,
-    AxiomCampaign,
-    AxiomCampaigns,
-    ListedResult,
-    ListKind,
-    ResultList,
-)
-from foveal.errors import UsageError, counted, some
-from foveal.measures import Cutoff, Measure, all_measures, find_measure, parse_measures
+from foveal.errors import InputError, UsageError, counted, some
+from foveal.evaluation.evaluation import score_measures
+from foveal.evaluation.preparation import Options, align_run
+from foveal.measures import Cutoff, Measure, OverlapRule, all_measures, parse_measures
+from foveal.measures.alignment import Gold
+from foveal.model import Judgements, Run
 from foveal.model.result_object import Result
 from foveal.model.tables import Table
+from foveal.recall import Forest
 
-__all__ = ["AXIOMS", "REASONS", "Axiom", "AxiomOutcome", "Axioms", "axioms"]
+__all__ = ["AXIOMS", "REASONS", "Axiom", "AxiomVerdict", "Axioms", "axioms"]
 
 Floats = npt.NDArray[np.float64]
 Rng = np.random.Generator
+Span = tuple[int, int]
 T = TypeVar("T")
+
+# -- campaigns ---------------------------------------------------------------------------------
+
+_ELEMENTS = {
+    "A X": "/a[1]:0-40 /a[1]/s[1]:0-20 /a[1]/s[1]/p[1]:0-10 /a[1]/s[1]/p[2]:10-20 "
+    "/a[1]/s[2]:20-40 /a[1]/s[2]/p[1]:20-30 /a[1]/s[2]/p[2]:30-40",
+    "B Y": "/a[1]:0-30 /a[1]/s[1]:0-20 /a[1]/s[1]/p[1]:0-10 /a[1]/s[1]/p[2]:10-20 /a[1]/p[1]:20-30",
+    "C Z": "/a[1]:0-20 /a[1]/p[1]:0-10 /a[1]/p[2]:10-20",
+}
+"""The elements of each pair of documents; the second holds nothing relevant."""
+TWINS: dict[str, str] = dict(pair.split() for pair in _ELEMENTS)
+"""Document to one of the same length that holds nothing relevant."""
+TREES: dict[str, dict[str, Span]] = {
+    pair.split()[side]: {
+        path: (int(start), int(end))
+        for path, _, place in (text.partition(":") for text in elements.split())
+        for start, _, end in [place.partition("-")]
+    }
+    for side in (0, 1)
+    for pair, elements in _ELEMENTS.items()
+}
+"""The spans of the elements of each document."""
+LENGTHS = {doc: tree["/a[1]"][1] for doc, tree in TREES.items()}
+_STEP = 5
+"""Drawn offsets are multiples of this, which keeps examples readable and lets spans touch."""
+
+
+class ListKind(Enum):
+    """The kind of list that a measure takes."""
+
+    PASSAGES = "passages in any order"
+    GROUPED = "passages, those of a document together"
+    ENTRIES = "one result of each document"
+    ELEMENTS = "elements"
+
+    @classmethod
+    def of(cls, measure: Measure) -> ListKind:
+        if measure.structural:
+            return cls.ELEMENTS
+        if measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT:
+            return cls.ENTRIES
+        return cls.GROUPED if measure.grouped else cls.PASSAGES
+
+
+class ListedResult(NamedTuple):
+    """A passage of a document, printed as ``A:0-10``, or one of its elements, ``C:/a[1]``."""
+
+    doc: str
+    start: int
+    end: int
+    xpath: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.doc}:{self.xpath or f'{self.start}-{self.end}'}"
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+    def overlaps(self, other: ListedResult) -> bool:
+        return self.doc == other.doc and self.start < other.end and other.start < self.end
+
+    def cut(self, middle: int) -> tuple[ListedResult, ListedResult]:
+        return self._replace(end=middle), self._replace(start=middle)
+
+
+ResultList = tuple[ListedResult, ...]
+
+
+class AxiomCampaign(NamedTuple):
+    """One topic: its relevant passages by document, exhaustivity by element, a list of results."""
+
+    kind: ListKind
+    relevant: Mapping[str, Sequence[Span]]
+    exhaustivity: Mapping[tuple[str, str], int]
+    results: ResultList
+
+    def rsize(self, result: ListedResult) -> int:
+        """Count the relevant characters of a result."""
+        spans = self.relevant.get(result.doc, ())
+        return sum(max(0, min(e, result.end) - max(s, result.start)) for s, e in spans)
+
+    def is_relevant(self, result: ListedResult) -> bool:
+        return self.rsize(result) == result.size
+
+    def is_useless(self, result: ListedResult) -> bool:
+        return self.rsize(result) == 0
+
+    @property
+    def passages(self) -> ResultList:
+        """The relevant passages."""
+        return tuple(ListedResult(d, s, e) for d, spans in self.relevant.items() for s, e in spans)
+
+    def whole(self, doc: str) -> ListedResult:
+        """Return a whole document as a list of this kind has it."""
+        path = "/a[1]" if self.kind is ListKind.ELEMENTS else None
+        return ListedResult(doc, 0, LENGTHS[doc], path)
+
+    @property
+    def weight(self) -> tuple[int, int, int]:
+        """The amount of text; the counterexample shown is the lightest."""
+        text = sum(part.size for part in (*self.passages, *self.results))
+        return len(self.results), len(self.passages), text
+
+
+def draw_campaigns(kind: ListKind, number: int, seed: int) -> list[AxiomCampaign]:
+    """Draw campaigns of a kind, the same for the same seed."""
+    rng = np.random.default_rng(seed)
+    return [_draw_campaign(kind, 1 + i % 5, rng) for i in range(number)]
+
+
+def _draw_campaign(kind: ListKind, most: int, rng: Rng) -> AxiomCampaign:
+    docs = sorted(rng.permutation(list(TWINS))[: int(rng.integers(1, 4))].tolist())
+    relevant: dict[str, list[Span]] = {}
+    for doc in docs:  # one or two passages with a gap between them
+        ends = rng.choice(np.arange(LENGTHS[doc] // _STEP + 1), 4, replace=False) * _STEP
+        a, b, c, d = np.sort(ends).tolist()
+        relevant[doc] = [(a, b), (c, d)] if rng.random() < 0.5 else [(a, b)]
+    bare = AxiomCampaign(kind, relevant, {}, ())
+    found: list[ListedResult] = []
+    for _ in range(most):
+        for part in _draw_results(bare, rng):
+            if not any(part.overlaps(other) for other in found):
+                found.append(part)
+    found = found[:most]
+    # Exhaustivity 1 or 2 of elements with relevant text, at least that of their parts.
+    grades: dict[tuple[str, str], int] = {}
+    for doc in relevant:
+        for path, place in reversed(TREES[doc].items()):
+            if bare.rsize(ListedResult(doc, *place)):
+                inside = [g for (d, p), g in grades.items() if d == doc and p.startswith(path)]
+                grades[doc, path] = max([int(rng.integers(1, 3)), *inside])
+    order = [result.doc for result in found]
+    if kind is ListKind.ENTRIES:
+        found = [result for i, result in enumerate(found) if result.doc not in order[:i]]
+    elif kind is ListKind.GROUPED:
+        found.sort(key=lambda result: order.index(result.doc))
+    return bare._replace(exhaustivity=grades, results=tuple(found))
+
+
+def _draw_results(campaign: AxiomCampaign, rng: Rng) -> Sequence[ListedResult]:
+    """Draw a result, mostly of a relevant document, and there often a part of the relevant text.
+
+    With it may come a neighbour that makes a case of an axiom that is rare by chance: two equal
+    parts side by side, or a useless result before a relevant one.
+    """
+    relevant = campaign.relevant
+    doc = str(rng.choice(list(relevant if rng.random() < 0.6 else LENGTHS)))
+    if campaign.kind is ListKind.ELEMENTS:
+        path = str(rng.choice(list(TREES[doc])))
+        result = ListedResult(doc, *TREES[doc][path], path)
+    else:
+        low, high, is_passage = 0, LENGTHS[doc], False
+        if doc in relevant and rng.random() < 0.6:
+            low, high = relevant[doc][int(rng.integers(len(relevant[doc])))]
+            is_passage = rng.random() < 0.5
+        if not is_passage:
+            offsets = np.arange(low // _STEP, high // _STEP + 1)
+            low, high = (np.sort(rng.choice(offsets, 2, replace=False)) * _STEP).tolist()
+        result = ListedResult(doc, low, high)
+    way = rng.random()
+    if way < 0.3 and campaign.is_relevant(result):
+        return result._replace(doc=TWINS[doc]), result
+    if way < 0.6 and result.xpath is None and result.size % (2 * _STEP) == 0:
+        return result.cut(result.start + result.size // 2)
+    if way < 0.6 and result.xpath is not None:
+        inside = [path for path in TREES[doc] if path.rpartition("/")[0] == result.xpath]
+        if len(inside) > 1:
+            return [ListedResult(doc, *TREES[doc][path], path) for path in inside]
+    return (result,)
+
+
+_OTHER = "other"
+"""An extra topic, so that a run always has results."""
+
+
+class AxiomCampaigns:
+    """Campaigns of one kind, with judgements prepared to score lists of results."""
+
+    def __init__(self, kind: ListKind, number: int, seed: int) -> None:
+        self.kind = kind
+        self.campaigns = draw_campaigns(kind, number, seed)
+        self.topics = [str(i) for i in range(1, number + 1)]
+        relevant = dict(zip(self.topics, (c.relevant for c in self.campaigns), strict=True))
+        gold = {
+            topic: {
+                doc: {"length": length, "spans": passages.get(doc, [])}
+                | ({"bep": passages[doc][0][0]} if doc in passages else {})
+                for doc, length in LENGTHS.items()
+            }
+            for topic, passages in {**relevant, _OTHER: {"A": [(0, 10)]}}.items()
+        }
+        combined = Judgements.from_highlights(gold).combined()
+        names = [combined.topics[i] for i in combined.topic.tolist()]
+        row = {key: i for i, key in enumerate(zip(names, combined.doc, strict=True))}
+        assessed = [
+            (row[topic, doc], path, str(grade), place.size, campaign.rsize(place))
+            for topic, campaign in zip(self.topics, self.campaigns, strict=True)
+            for (doc, path), grade in sorted(campaign.exhaustivity.items())
+            for place in [ListedResult(doc, *TREES[doc][path])]
+        ]
+        columns = ["row", "xpath", "exhaustivity", "size", "rsize"]
+        elements = pl.DataFrame(assessed, schema=columns, orient="row").sort("row")
+        truth = replace(combined, elements=elements, header={"scale": "2005"})
+        forest = Forest.from_assessments(truth)
+        self.gold = Gold(truth, forest=forest, collection_elements=sum(map(len, TREES.values())))
+
+    def score(
+        self, lists: Sequence[ResultList | None], measures: Sequence[Measure]
+    ) -> dict[Measure, Floats | str]:
+        """Return the score of each list, one for each campaign, or why a measure refuses them.
+
+        None is a topic without results.
+        """
+        rows = [
+            (topic, *result)
+            for topic, results in zip(self.topics, lists, strict=True)
+            for result in results or ()
+        ]
+        rows.append((_OTHER, *self.campaigns[0].whole("X")))
+        types = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
+        frame = pl.DataFrame(rows, schema=types | {"xpath": pl.String}, orient="row")
+        own = frame if self.kind is ListKind.ELEMENTS else frame.drop("xpath")
+        return self._score_run(Run.from_frame(own, name="list"), measures)
+
+    def _score_run(self, run: Run, measures: Sequence[Measure]) -> dict[Measure, Floats | str]:
+        try:
+            aligned = align_run(run, self.gold, measures, Options())
+        except InputError as error:
+            if len(measures) == 1:
+                text = error.problems[0].text  # without the advice
+                return {measures[0]: text.partition(" (--")[0].partition("; it takes ")[0]}
+            return {m: v for one in measures for m, v in self._score_run(run, [one]).items()}
+        place = [self.gold.topic_at[topic] for topic in self.topics]
+        return dict(zip(measures, score_measures(aligned, measures)[place].T, strict=True))
+
 
 # -- axioms ------------------------------------------------------------------------------------
 
 Change = Callable[[AxiomCampaign, Rng], ResultList | None]
 """Returns the changed results of a campaign; None if an axiom cannot be tested on them."""
-
-
-class Axiom(NamedTuple):
-    """A property that a measure should have."""
-
-    name: str
-    title: str
-    """In a few words."""
-    words: str
-    """The exact definition."""
-    expected: str
-    """The allowed effect on the score, as `_judge` names it."""
-    change: Change
-    refusing: bool
-    """True if a measure may refuse the changed list instead."""
-    no: Mapping[ListKind, str]
-    """Kinds of lists that it does not apply to, and the reasons."""
-
-
-AXIOMS: list[Axiom] = []
-"""The axioms in their order."""
-
-
-def _axiom(
-    title: str, expected: str, *, refusing: bool = False, no: Mapping[ListKind, str] | None = None
-) -> Callable[[Change], Change]:
-    """Make an axiom of a function that changes results; its docstring is the definition."""
-
-    def register(change: Change) -> Change:
-        name, words = change.__name__.strip("_"), " ".join((change.__doc__ or "").split())
-        AXIOMS.append(Axiom(name, title, words, expected, change, refusing, no or {}))
-        return change
-
-    return register
 
 
 def _pick(items: Sequence[T], rng: Rng) -> T | None:
@@ -95,7 +293,6 @@ def _exchange(
     return _pick([(*results[:i], b, a, *results[i + 2 :]) for i, (a, b) in pairs], rng)
 
 
-@_axiom("scores stay within the range", "within", refusing=True)
 def _bounded(campaign: AxiomCampaign, rng: Rng) -> ResultList:
     """Whatever a list returns, overlapping text and repeats included, its score lies within the
     range that the measure declares, or the list is refused. Where no upper end is declared, it is
@@ -110,7 +307,6 @@ def _bounded(campaign: AxiomCampaign, rng: Rng) -> ResultList:
     return tuple(found)
 
 
-@_axiom("a repeat adds nothing", "not better", refusing=True)
 def _duplicate(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """A result that stands in the list twice, right after itself, does not make the score better;
     or the list is refused.
@@ -119,14 +315,6 @@ def _duplicate(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return _pick([(*results[: i + 1], *results[i:]) for i in range(len(results))], rng)
 
 
-@_axiom(
-    "cutting in two does not pay",
-    "not better",
-    no={
-        ListKind.ELEMENTS: "an element cannot be cut in two",
-        ListKind.ENTRIES: "a document has one result",
-    },
-)
 def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """A result that is relevant throughout, or nowhere, is cut into two that stand one after the
     other with nothing between them. The score does not get better; it may get worse where ranks
@@ -134,13 +322,9 @@ def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     relevant half first is a better list. Lists that grow beyond a rank cut-off are not looked at.
     """
     results = campaign.results
-    even = [
-        i
-        for i, r in enumerate(results)
-        if r.size > 1 and (campaign.is_relevant(r) or campaign.is_useless(r))
-    ]
+    even = [i for i, r in enumerate(results) if campaign.is_relevant(r) or campaign.is_useless(r)]
     at = _pick(even, rng)
-    if at is None:
+    if at is None or campaign.kind in (ListKind.ELEMENTS, ListKind.ENTRIES):
         return None
     cut = results[at]
     # Often in the middle, as some measures require half of a passage.
@@ -149,7 +333,6 @@ def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return (*results[:at], *cut.cut(middle), *results[at + 1 :])
 
 
-@_axiom("order within a document", "same", no={ListKind.ENTRIES: "a document has one result"})
 def _order(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """Two results of one document that stand side by side change places. Where results of a
     document stand together by rule, the score stays the same; in other lists it stays the same if
@@ -166,7 +349,6 @@ def _order(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return _exchange(campaign.results, are_alike, rng)
 
 
-@_axiom("documents are kept apart", "worst")
 def _document(campaign: AxiomCampaign, _: Rng) -> ResultList:
     """Every result is moved to the same offsets of another document, one without anything relevant.
     The score is the worst there is.
@@ -174,7 +356,6 @@ def _document(campaign: AxiomCampaign, _: Rng) -> ResultList:
     return tuple(r._replace(doc=TWINS[r.doc]) for r in campaign.results if r.doc in TWINS)
 
 
-@_axiom("touching is not overlapping", "worst")
 def _touching(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """All results lie between the relevant passages of relevant documents, from the end of one to
     the start of the next or to an end of the document, and share no character with them; of
@@ -193,7 +374,6 @@ def _touching(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return tuple(found) or None
 
 
-@_axiom("a missing topic is zero", "worst")
 def _missing(_: AxiomCampaign, __: Rng) -> ResultList:
     """A judged topic of which the run returns nothing has the worst score there is, and is not left
     out.
@@ -201,21 +381,18 @@ def _missing(_: AxiomCampaign, __: Rng) -> ResultList:
     return ()
 
 
-@_axiom(
-    "ideal is one",
-    "ideal",
-    no={ListKind.ELEMENTS: "which elements are ideal is for the measure to say"},
-)
-def _ideal(campaign: AxiomCampaign, _: Rng) -> ResultList:
+def _ideal(campaign: AxiomCampaign, _: Rng) -> ResultList | None:
     """A list of exactly the relevant passages, document by document, has the full score that the
-    measure declares; where a document has one result, it is the first passage.
+    measure declares; where a document has one result, it is the first passage. Which elements are
+    ideal is for a measure to decide, so that it does not apply to lists of elements.
     """
+    if campaign.kind is ListKind.ELEMENTS:
+        return None
     if campaign.kind is ListKind.ENTRIES:
         return tuple(ListedResult(doc, *spans[0]) for doc, spans in campaign.relevant.items())
     return campaign.passages
 
 
-@_axiom("a useless result at the end", "not better")
 def _tail(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """A document without anything relevant is returned after all others. The score does not get
     better.
@@ -225,7 +402,6 @@ def _tail(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return _pick([(*campaign.results, other) for other in others], rng)
 
 
-@_axiom("better results first", "not worse")
 def _swap(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """A result of a document without anything relevant stands right before one that is relevant
     throughout; they change places. The score does not get worse. Where results of a document stand
@@ -240,132 +416,104 @@ def _swap(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return _exchange(campaign.results, are_wrong, rng)
 
 
-_BY_DESIGN = """
-touching: FBarticle gR gRw P R AP gen_document
-    whatever is returned of a relevant document finds that document
-touching: BEPD GR EPRUM EPRUMk PRUM
-    an entry point counts by its distance from the best one, whatever text lies there
-touching: T2I T2IP T2IR T2IcharP T2IcharR
-    a result is where a reader begins, who reads on past its end
-order: T2I
-    the passage that a reader reaches first is the one that counts as found there
-duplicate split: T2IcharP T2IcharR
-    with mode=first the reader stops at the first relevant character that is new, so that each
-    further result of a passage, a repeat too, brings one more
-touching document: judged
-    tells which documents were judged, not which are relevant
-"""
-"""Axioms, measures that break them on purpose, and the reason."""
+class Axiom(NamedTuple):
+    """A property that a measure should have.
 
-REASONS: dict[str, dict[str, str]] = {}
-"""Measure to axiom to the reason why it is broken on purpose; every entry is tested.
+    `expected` is the allowed effect of the change on the score, as `_judge` names it.
+    """
+
+    name: str
+    expected: str
+    change: Change
+
+    @property
+    def words(self) -> str:
+        return " ".join((self.change.__doc__ or "").split())
+
+
+AXIOMS = (
+    Axiom("bounded", "within", _bounded),
+    Axiom("duplicate", "not better", _duplicate),
+    Axiom("split", "not better", _split),
+    Axiom("order", "same", _order),
+    Axiom("document", "worst", _document),
+    Axiom("touching", "worst", _touching),
+    Axiom("missing", "worst", _missing),
+    Axiom("ideal", "ideal", _ideal),
+    Axiom("tail", "not better", _tail),
+    Axiom("swap", "not worse", _swap),
+)
+"""The axioms in their order."""
+
+_BY_DESIGN = {
+    "touching: FBarticle gR gRw P R AP gen_document": "a result finds its whole document",
+    "touching: BEPD GR EPRUM EPRUMk PRUM": "an entry point counts by its distance from the best",
+    "touching: T2I T2IP T2IR T2IcharP T2IcharR": "a reader reads on past the end of a result",
+    "order: T2I": "the passage that a reader reaches first is the one that counts as found",
+    "duplicate split: T2IcharP T2IcharR": "a reader stops at the first new relevant character",
+    "touching document: judged": "it shows which documents were judged, not which are relevant",
+}
+REASONS = {
+    (measure, axiom): reason
+    for broken, reason in _BY_DESIGN.items()
+    for axiom in broken.partition(": ")[0].split()
+    for measure in broken.partition(": ")[2].split()
+}
+"""Reasons why measures break axioms on purpose; every entry is tested.
 
 A measure of another package declares its reasons as a class attribute ``axioms``.
 """
-for _entry in re.split(r"\n(?=\S)", _BY_DESIGN.strip()):
-    _broken, _names, _reason = re.split(r": |\n", _entry, maxsplit=2)
-    for _name in _names.split():
-        REASONS.setdefault(_name, {}).update(
-            dict.fromkeys(_broken.split(), " ".join(_reason.split()))
-        )
 
 
 # -- verdicts ----------------------------------------------------------------------------------
 
-
-class AxiomOutcome(Enum):
-    """The outcome of an axiom for a measure."""
-
-    HOLDS = "holds"
-    FAILS = "fails"
-    INTENDED = "by design"
-    NOT_APPLICABLE = "does not apply"
-
-
-AXIOM_TABLES = ("verdicts", "counterexamples", "axioms")
+HOLDS, FAILS, BY_DESIGN, NOT_APPLICABLE = "holds", "fails", "by design", "does not apply"
 ALL = "all"
 _TOLERANCE = 1e-9
 _MOST_NAMED = 6  # measures in a sentence
-_SIGNS = dict(zip(AxiomOutcome, ("yes", "NO", "(no)", "-"), strict=True))
-
-
-class Counterexample(NamedTuple):
-    """A campaign that breaks an axiom: relevant text, list before and after, both scores."""
-
-    relevant: str
-    list: str
-    changed_list: str
-    score: float
-    changed_score: float
-
-    def __str__(self) -> str:
-        before = f"{self.list} scores {self.score:.4f}; " if self.list != self.changed_list else ""
-        return (
-            f"relevant {self.relevant}: {before}{self.changed_list} scores {self.changed_score:.4f}"
-        )
+_SIGNS = {HOLDS: "yes", FAILS: "NO", BY_DESIGN: "(no)", NOT_APPLICABLE: "-"}
 
 
 class AxiomVerdict(NamedTuple):
-    """The verdict of one axiom on one measure."""
+    """The verdict of one axiom on one measure, tested on some campaigns; a row of the result.
+
+    `reason` is why it does not apply, is meant to fail, or holds by refusal of lists. The last five
+    fields are the smallest campaign found that breaks the axiom: its relevant text, the list before
+    and after the change, and both scores.
+    """
 
     measure: str
     axiom: str
-    outcome: AxiomOutcome
+    verdict: str
     campaigns: int = 0
-    """Number of campaigns it was tested on."""
-    reason: str = ""
-    """The reason why it does not apply, is meant to fail, or holds by refusal of lists."""
-    counterexample: Counterexample | None = None
+    reason: str | None = None
+    relevant: str | None = None
+    list: str | None = None
+    score: float | None = None
+    changed_list: str | None = None
+    changed_score: float | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Axioms(Result):
-    """The verdicts on some measures; made by `axioms`."""
+    """The verdicts on some measures, in the order of `AXIOMS`; `unsound` are declared defects."""
 
     measures: tuple[str, ...]
     verdicts: tuple[AxiomVerdict, ...]
-    campaigns: int
-    seed: int
     unsound: Mapping[str, str]
-    """Measure to its declared defect."""
-    meta: Mapping[str, Any] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return f"<Axioms: {len(self.measures)} measures, {len(self.failed)} failures>"
+    meta: Mapping[str, Any]
 
     def __getitem__(self, key: tuple[str, str]) -> AxiomVerdict:
-        for verdict in self.verdicts:
-            if (verdict.measure, verdict.axiom) == key:
-                return verdict
-        raise UsageError(
-            f"no verdict on {key!r}; there are {', '.join(self.measures)} by "
-            f"{', '.join(axiom.name for axiom in AXIOMS)}"
-        )
+        return {(verdict.measure, verdict.axiom): verdict for verdict in self.verdicts}[key]
 
     @property
     def failed(self) -> tuple[AxiomVerdict, ...]:
         """The failures that are not by design."""
-        return tuple(v for v in self.verdicts if v.outcome is AxiomOutcome.FAILS)
+        return tuple(verdict for verdict in self.verdicts if verdict.verdict == FAILS)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each measure and axiom; missing values are None."""
-        for measure, axiom, outcome, campaigns, reason, example in self.verdicts:
-            yield {
-                "measure": measure,
-                "axiom": axiom,
-                "verdict": outcome.value,
-                "campaigns": campaigns,
-                "reason": reason or None,
-                **(example._asdict() if example else dict.fromkeys(Counterexample._fields)),
-            }
-
-    def to_frame(self) -> pl.DataFrame:
-        """Return a row for each measure and axiom."""
-        texts = ("reason", "relevant", "list", "changed_list")  # where all are missing, too
-        frame = super().to_frame()
-        return frame.with_columns(
-            pl.col(texts).cast(pl.String), pl.col("score", "changed_score").cast(pl.Float64)
-        )
+        yield from (verdict._asdict() for verdict in self.verdicts)
 
     def parts(self) -> dict[str, Any]:
         """Return the axioms in words, declared defects and all verdicts."""
@@ -377,67 +525,45 @@ class Axioms(Result):
 
     def summary(self) -> str:
         """Return which measures fail an axiom that they should satisfy."""
-        if self.failed:
-            failed = list(dict.fromkeys(f"{v.measure} ({v.axiom})" for v in self.failed))
-            return f"Failed: {some(failed, _MOST_NAMED)}."
-        meant = {v.measure for v in self.verdicts if v.outcome is AxiomOutcome.INTENDED}
-        if meant:
-            return f"No axiom fails, except by design of {some(sorted(meant), _MOST_NAMED)}."
-        verb = "satisfies" if len(self.measures) == 1 else "satisfy"
-        return f"{some(self.measures, _MOST_NAMED)} {verb} every axiom that applies."
+        failed = [f"{verdict.measure} ({verdict.axiom})" for verdict in self.failed]
+        return f"Failed: {some(failed, _MOST_NAMED)}." if failed else "No axiom fails unexpectedly."
 
-    def tables(self, show: Sequence[str] = ()) -> list[Table]:
-        """Return the tables of `AXIOM_TABLES` that `show` names."""
-        for name in show:
-            if name not in AXIOM_TABLES:
-                raise UsageError(f"no table {name!r}; expected {' or '.join(AXIOM_TABLES)}")
-        names = [axiom.name for axiom in AXIOMS]
-        signs = [_SIGNS[verdict.outcome] for verdict in self.verdicts]
+    def tables(self) -> list[Table]:
+        """Return the verdicts, and the counterexamples if there are any."""
+        tried = f"{counted(self.meta['campaigns'], 'campaign')} (seed {self.meta['seed']})"
+        reasons: dict[str, list[str]] = {}
+        for measure, axiom, verdict, _, reason, *_ in self.verdicts:
+            if verdict in (BY_DESIGN, NOT_APPLICABLE):
+                reasons.setdefault(f"{_SIGNS[verdict]} {axiom}: {reason}", []).append(measure)
+        notes = (
+            f"yes: no counterexample among {tried}; NO: fails; (no): by design; -: does not apply.",
+            *(f"{reason} [{some(names, _MOST_NAMED)}]." for reason, names in reasons.items()),
+            *(f"{measure} is marked unsound: {why}." for measure, why in self.unsound.items()),
+        )
+        signs = {
+            m: [_SIGNS[v.verdict] for v in self.verdicts if v.measure == m] for m in self.measures
+        }
         verdicts = Table(
-            ("measure", *names),
-            tuple((m, *signs[i * len(names) :][: len(names)]) for i, m in enumerate(self.measures)),
-            labels=len(names) + 1,
+            ("measure", *(axiom.name for axiom in AXIOMS)),
+            tuple((measure, *own) for measure, own in signs.items()),
+            labels=len(AXIOMS) + 1,
             title=f"Axioms: {counted(len(self.measures), 'measure')}",
-            notes=tuple(self._list_notes()),
+            notes=notes,
             name="axioms",
         )
-        broken = [(v, v.counterexample) for v in self.verdicts if v.counterexample is not None]
         counterexamples = Table(
             ("measure", "axiom", "relevant", "list", "score", "becomes", "score"),
             tuple(
-                (
-                    *(verdict.measure, verdict.axiom, relevant),
-                    *(("", "") if before == after else (before, f"{score:.4f}")),
-                    *(after, f"{changed:.4f}"),
-                )
-                for verdict, (relevant, before, after, score, changed) in broken
+                tuple(f"{x:.4f}" if isinstance(x, float) else str(x) for x in (*v[:2], *v[5:]))
+                for v in self.verdicts
+                if v.relevant is not None
             ),
             labels=4,
             title="Smallest counterexamples found",
             notes=("A:0-10 is the text of document A from offset 0 up to, and without, 10.",),
             name="counterexamples",
         )
-        words = tuple((axiom.name, axiom.title, axiom.words) for axiom in AXIOMS)
-        header = ("axiom", "in short", "definition")
-        definitions = Table(header, words, labels=3, title="The axioms", name="words")
-        shown = show or ("verdicts", *(["counterexamples"] if broken else []))
-        tables = zip(AXIOM_TABLES, (verdicts, counterexamples, definitions), strict=True)
-        return [table for name, table in tables if name in shown]
-
-    def _list_notes(self) -> Iterator[str]:
-        """Yield what the signs mean, and each reason once with its axioms and measures."""
-        tried = f"{counted(self.campaigns, 'campaign')} (seed {self.seed})"
-        signs = f"yes: no counterexample among {tried}; NO: fails; (no): fails by design"
-        yield f"{signs}; -: does not apply."
-        for outcome in (AxiomOutcome.INTENDED, AxiomOutcome.NOT_APPLICABLE):
-            own = [verdict for verdict in self.verdicts if verdict.outcome is outcome]
-            for reason in dict.fromkeys(verdict.reason for verdict in own):
-                alike = [verdict for verdict in own if verdict.reason == reason]
-                names = ", ".join(dict.fromkeys(v.axiom for v in alike))
-                measures = some(list(dict.fromkeys(v.measure for v in alike)), _MOST_NAMED)
-                yield f"{_SIGNS[outcome]} {names}: {reason} [{measures}]."
-        for measure, why in self.unsound.items():
-            yield f"{measure} is marked unsound: {why}."
+        return [verdicts, counterexamples] if counterexamples.rows else [verdicts]
 
 
 def axioms(
@@ -448,8 +574,8 @@ def axioms(
     Parameters
     ----------
     measures : text or Python forms of measures
-        ``all`` means every registered one. A measure that needs a cut-off and has none gets rank
-        10 or recall 0.5. A measure need not be registered.
+        ``all`` means every registered one, with rank 10 or recall 0.5 where a cut-off is needed. A
+        measure need not be registered.
     campaigns : int
         Number of campaigns drawn for each kind of list.
     seed : int
@@ -458,88 +584,47 @@ def axioms(
     Examples
     --------
     >>> found = axioms("charR")
-    >>> found["charR", "duplicate"].outcome
-    <AxiomOutcome.HOLDS: 'holds'>
-    >>> found["charR", "duplicate"].reason
-    'such lists are refused'
+    >>> found["charR", "duplicate"].verdict, found["charR", "duplicate"].reason
+    ('holds', 'such lists are refused')
     >>> found.failed
     ()
     """
     if campaigns < 1:
-        raise UsageError(f"{campaigns} campaigns are not possible; expected 1 or more")
-    if seed < 0:
-        raise UsageError(f"seed {seed} is not possible; expected a number from 0")
-    listed: list[Measure] = []
+        raise UsageError(f"campaigns {campaigns}; expected a whole number from 1")
+    chosen: dict[Measure, None] = {}
     for item in [measures] if isinstance(measures, (str, Measure)) else measures:
-        if isinstance(item, Measure):
-            listed.append(item)
-        elif item == ALL:
-            listed += all_measures()
+        if item == ALL:
+            for measure in all_measures():
+                usual = "10" if measure.cutoff is Cutoff.RANK else "0.5"
+                chosen[measure @ usual if measure.cutoff.required else measure] = None
         else:
-            cutoff = "" if "@" in item else _usual_cutoff(find_measure(item.split("(")[0].strip()))
-            listed += parse_measures(f"{item}@{cutoff}" if cutoff else item)
-    if not listed:
-        raise UsageError(f"no measure given; name measures (--measure), or {ALL} of them")
-    chosen = tuple(dict.fromkeys(m @ usual if (usual := _usual_cutoff(m)) else m for m in listed))
+            chosen |= dict.fromkeys(parse_measures(item) if isinstance(item, str) else [item])
+    if not chosen:
+        raise UsageError(f"no measure given; name measures, or {ALL} of them")
     found: dict[tuple[str, str], AxiomVerdict] = {}
     for kind in ListKind:
         own = [measure for measure in chosen if ListKind.of(measure) is kind]
-        if own:
-            for verdict in _test_measures(own, AxiomCampaigns(kind, campaigns, seed), seed):
-                found[verdict.measure, verdict.axiom] = verdict
+        if not own:
+            continue
+        lab = AxiomCampaigns(kind, campaigns, seed)
+        before = lab.score([campaign.results for campaign in lab.campaigns], own)
+        for number, axiom in enumerate(AXIOMS):
+            rng = np.random.default_rng([seed, number])
+            changed = [axiom.change(campaign, rng) for campaign in lab.campaigns]
+            after = lab.score(changed, [m for m in own if not isinstance(before[m], str)])
+            for measure in own:
+                scores = before[measure]
+                if isinstance(scores, str):  # it needs data that no campaign has
+                    verdict = AxiomVerdict(measure.label, axiom.name, NOT_APPLICABLE, 0, scores)
+                else:
+                    verdict = _judge(axiom, measure, lab, changed, scores, after[measure])
+                found[measure.label, axiom.name] = verdict
     return Axioms(
         tuple(measure.label for measure in chosen),
         tuple(found[measure.label, axiom.name] for measure in chosen for axiom in AXIOMS),
-        campaigns,
-        seed,
         {m.label: m.unsound for m in chosen if m.unsound},
         {"version": __version__, "campaigns": campaigns, "seed": seed},
     )
-
-
-def _usual_cutoff(measure: Measure) -> str:
-    """Return the cut-off of a measure that lacks one; no list here is longer than rank 10."""
-    if measure.at is not None or not measure.cutoff.required:
-        return ""
-    return "10" if measure.cutoff is Cutoff.RANK else "0.5"
-
-
-def _test_measures(
-    measures: list[Measure], lab: AxiomCampaigns, seed: int
-) -> Iterator[AxiomVerdict]:
-    """Yield the verdict of every axiom on measures that take lists of one kind."""
-    before = lab.score([campaign.results for campaign in lab.campaigns], measures)
-    for number, axiom in enumerate(AXIOMS):
-        reasons = {m: _explain_exemption(axiom, m, lab.kind, before[m]) for m in measures}
-        rng = np.random.default_rng([seed, number])
-        changed = [axiom.change(campaign, rng) for campaign in lab.campaigns]
-        applicable = [measure for measure, reason in reasons.items() if not reason]
-        after = lab.score(changed, applicable) if applicable else {}
-        for measure, reason in reasons.items():
-            if reason:
-                yield AxiomVerdict(
-                    measure.label, axiom.name, AxiomOutcome.NOT_APPLICABLE, reason=reason
-                )
-            else:
-                yield _judge(axiom, measure, lab, changed, before[measure], after[measure])
-
-
-def _explain_exemption(axiom: Axiom, measure: Measure, kind: ListKind, scores: Floats | str) -> str:
-    """Return why an axiom does not apply to a measure; empty if it does."""
-    if isinstance(scores, str):  # the measure needs data that no campaign here has
-        return scores
-    if kind in axiom.no:
-        return axiom.no[kind]
-    if axiom.expected == "within":
-        endless = measure.range[1] is None and measure.ideal is None
-        return "declares no upper end and no full score" if endless else ""
-    if measure.higher_is_better is None:
-        return "counts something: neither more nor less of it is better"
-    if axiom.expected == "ideal" and measure.ideal is None:
-        return "declares no full score: it depends"
-    if axiom.expected != "same" and not measure.higher_is_better:
-        return "tells how much a run repeats itself or reads, not what it finds"
-    return ""
 
 
 def _judge(
@@ -551,24 +636,7 @@ def _judge(
     after: Floats | str,
 ) -> AxiomVerdict:
     """Judge a measure by its scores before and after the change."""
-    verdict = AxiomVerdict(measure.label, axiom.name, AxiomOutcome.NOT_APPLICABLE)
-    if isinstance(after, str):
-        if not axiom.refusing:
-            return verdict._replace(reason=after)
-        tried = sum(results is not None for results in changed)
-        reason = "such lists are refused"
-        return verdict._replace(outcome=AxiomOutcome.HOLDS, campaigns=tried, reason=reason)
-    # A list that has grown must still fit a rank cut-off.
-    has_rank = measure.at is not None and not measure.cutoff.of_recall
-    most = int(measure.at or 0) if has_rank else math.inf
-    pairs = zip(lab.campaigns, changed, strict=True)
-    seen = np.array([r is not None and len(r) <= max(len(c.results), most) for c, r in pairs])
-    is_compared = axiom.expected in ("not better", "not worse", "same")
-    if is_compared:
-        seen &= ~np.isnan(before)
-    if not seen.any():
-        return verdict._replace(reason="no list fits its cut-off")
-    # Measures of which less is better are only tested for scores that stay the same.
+    verdict = AxiomVerdict(measure.label, axiom.name, NOT_APPLICABLE)
     low, high = measure.range
     allowed: dict[str, tuple[Any, Any]] = {
         "within": (low, measure.ideal if high is None else high),
@@ -579,10 +647,31 @@ def _judge(
         "ideal": (measure.ideal, measure.ideal),
     }
     lowest, highest = allowed[axiom.expected]
+    if axiom.expected != "within" and measure.higher_is_better is None:
+        return verdict._replace(reason="neither more nor less of it is better")
+    if axiom.expected not in ("within", "same") and not measure.higher_is_better:
+        return verdict._replace(reason="it measures repeated or read text, not what is found")
+    if highest is None:
+        return verdict._replace(reason="it declares no full score")
+    if isinstance(after, str):
+        if axiom.name not in ("bounded", "duplicate"):
+            return verdict._replace(reason=after)
+        tried = sum(results is not None for results in changed)
+        return verdict._replace(verdict=HOLDS, campaigns=tried, reason="such lists are refused")
+    # A list that has grown must still fit a rank cut-off.
+    has_rank = measure.at is not None and not measure.cutoff.of_recall
+    most = int(measure.at or 0) if has_rank else math.inf
+    pairs = zip(lab.campaigns, changed, strict=True)
+    seen = np.array([r is not None and len(r) <= max(len(c.results), most) for c, r in pairs])
+    is_compared = axiom.expected in ("not better", "not worse", "same")
+    if is_compared:
+        seen &= ~np.isnan(before)
+    if not seen.any():
+        return verdict._replace(reason="no list of its kind or length can be changed so")
     kept = (after >= lowest - _TOLERANCE) & (after <= highest + _TOLERANCE)
     if axiom.expected == "within":
         kept |= np.isnan(after)
-    verdict = verdict._replace(outcome=AxiomOutcome.HOLDS, campaigns=int(seen.sum()))
+    verdict = verdict._replace(verdict=HOLDS, campaigns=int(seen.sum()))
     broken = np.flatnonzero(seen & ~kept).tolist()
     if not broken:
         return verdict
@@ -592,10 +681,13 @@ def _judge(
         " ".join(map(str, shown)) or "nothing"
         for shown in (campaign.passages, campaign.results if is_compared else results, results)
     )
-    score = float((before if is_compared else after)[at])
-    reason = measure.axioms.get(axiom.name) or REASONS.get(measure.name, {}).get(axiom.name, "")
+    reason = measure.axioms.get(axiom.name) or REASONS.get((measure.name, axiom.name))
     return verdict._replace(
-        outcome=AxiomOutcome.INTENDED if reason else AxiomOutcome.FAILS,
+        verdict=BY_DESIGN if reason else FAILS,
         reason=reason,
-        counterexample=Counterexample(relevant, listed, becomes, score, float(after[at])),
+        relevant=relevant,
+        list=listed,
+        changed_list=becomes,
+        score=float((before if is_compared else after)[at]),
+        changed_score=float(after[at]),
     )

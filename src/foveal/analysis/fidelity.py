@@ -1,72 +1,347 @@
-"""Fidelity of measures: do they order runs as expected whose order is known?"""
+"""The S-R space: runs of known quality, and whether measures order them as expected.
+
+Five ways to choose the parts of a relevant document and four ways to rank the documents make 20
+runs, which are made from judgements (Pehcevski, Thom and Kamps, section 4). `expected_orderings`
+lists which must be better, and `fidelity` tests measures with them.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
+from foveal import spans
 from foveal._version import __version__
 from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.analysis.score_tables import tabulate_scores
 from foveal.analysis.significance import t_test
-from foveal.analysis.simulation import (
-    ELEMENTS,
-    EMPTY,
-    PARTS,
-    RANKINGS,
-    Ordering,
-    Simulation,
-    orderings_between,
-    part_set,
-    read_orderings,
-    simulate,
-)
-from foveal.errors import InputError, Note, UsageError, some
+from foveal.collection import Collection
+from foveal.collection.element_index import open_cached
+from foveal.errors import InputError, UsageError, some
 from foveal.evaluation import Options, evaluate, find_preset
-from foveal.formats import read_judgements, read_run
-from foveal.measures import Measure, Need, parse_measure, parse_measures
+from foveal.evaluation.preparation import select_judgements
+from foveal.formats import read_judgements, read_topics
+from foveal.measures import Measure, parse_measures
 from foveal.measures.base import OverlapRule
 from foveal.model import Judgements, Results, Run
-from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.result_object import Result
-from foveal.model.run import distinguish_names
 from foveal.model.tables import Table
+from foveal.spans import Ints
 
-__all__ = ["Fidelity", "FidelityVerdict", "OrderingOutcome", "fidelity", "try_measures"]
+__all__ = ["Fidelity", "Ordering", "OrderingOutcome", "fidelity", "simulate", "try_measures"]
 
-FIDELITY_TABLES = ("scores", "orderings", "verdict")
+JudgementsLike = Judgements | str | Path | Sequence[str | Path]
+
+# -- simulated runs ----------------------------------------------------------------------------
+
+PARTS = ("S", "SL", "SLD", "SS", "SST")
+"""Part sets: of a relevant document they return the highlighted passages; the smallest element
+around each; the whole document; the largest elements inside each passage; and the elements inside
+them that hold no other element."""
+ELEMENTS = PARTS[1:]
+"""Part sets that on a collection return elements only."""
+RANKINGS = ("R", "RS", "RI", "RSI")
+"""Rankings of the documents: by decreasing highlighted text; the first two swapped; a non-relevant
+document put first; both."""
+EMPTY = ("keep", "omit")
+"""Treatments of a relevant document without parts in a part set."""
+
+
+class Simulation(NamedTuple):
+    """Simulated runs, named by part set and ranking as in ``SLDRSI``, with their topics.
+
+    `skipped` are topics without a non-relevant document to put first; `notes` say what else was
+    left out.
+    """
+
+    runs: tuple[Run, ...]
+    topics: tuple[str, ...]
+    skipped: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def simulate(
+    judgements: JudgementsLike,
+    collection: str | Path | None = None,
+    *,
+    parts: Sequence[str] = PARTS,
+    empty: str = EMPTY[0],
+    **options: Any,
+) -> Simulation:
+    """Make the runs of the S-R space for any judgements of text.
+
+    Parameters
+    ----------
+    judgements : Judgements, path, or a sequence of paths
+    collection : path, optional
+        A collection index; without it the part sets made of elements are left out.
+    parts : sequence of str
+        Some of `PARTS`.
+    empty : {"keep", "omit"}
+        Keep a document without parts in the ranking, with a result without length at the start of
+        its first passage, or leave it out.
+    **options
+        Options of `foveal.evaluate` that choose topics, pools and assessors.
+
+    Examples
+    --------
+    >>> truth = Judgements.from_highlights(
+    ...     {
+    ...         "1": {
+    ...             "D1": {"spans": [(10, 40), (70, 80)], "length": 100},
+    ...             "D2": {"spans": [(0, 50)], "length": 50},
+    ...             "D3": {"spans": [], "length": 40},
+    ...         }
+    ...     }
+    ... )
+    >>> made = simulate(truth)
+    >>> [run.name for run in made.runs]
+    ['SR', 'SRS', 'SRI', 'SRSI', 'SLDR', 'SLDRS', 'SLDRI', 'SLDRSI']
+    >>> made.runs[3].to_frame().select("doc", "start", "end").rows()
+    [('D3', 0, 40), ('D1', 10, 40), ('D1', 70, 80), ('D2', 0, 50)]
+    >>> made.notes
+    ('no collection (--collection): runs of SL, SS, SST are left out',)
+    """
+    for name, known in ((empty, EMPTY), *((part, PARTS) for part in parts)):
+        if name not in known:
+            raise UsageError(f"unknown {name!r}; expected one of {', '.join(known)}")
+    settings = Options(**options)
+    if settings.assessors == "each":
+        raise UsageError("a simulation takes one set of judgements; choose how assessors count")
+    given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
+    index = None if collection is None else open_cached(collection)
+    notes: list[str] = []
+    topics = None if settings.topics_file is None else read_topics(settings.topics_file)
+    selected = select_judgements(given, settings, index, topics, notes)
+    combined = selected.combined(settings.assessors)
+    if not combined.has_text:
+        text = "no text is highlighted; expected judged passages"
+        raise InputError.at("judgements.no_text", combined.sources[0].path, None, text)
+    docs, kept, skipped = _rank_documents(combined, index)
+    nothing = [topic for topic in combined.topics if topic not in {*kept, *skipped}]
+    if nothing:
+        notes.append(f"topics left out, nothing relevant: {some(nothing, 20)}")
+    if skipped:
+        notes.append(f"topics left out, no non-relevant document: {some(skipped, 20)}")
+    sets = _list_parts(combined, docs, index)
+    inserted = sets["SLD"].join(docs.filter(place=0), on="unit", how="semi")
+    begins = sets["S"].group_by("unit").agg(start=pl.col("start").min(), end=pl.col("start").min())
+    runs = []
+    for part in (part for part in parts if part in sets):
+        own = pl.concat([sets[part].join(inserted, on="unit", how="anti"), inserted])
+        bare = begins.join(own, on="unit", how="anti")
+        if len(bare):
+            what = "kept without text" if empty == "keep" else "left out"
+            lost = f"relevant documents of which nothing is returned, {what}: {len(bare)}"
+            notes.append(f"{part}: {lost}")
+        if empty == "keep":
+            own = pl.concat([own, bare], how="diagonal")
+        runs += [_make_run(f"{part}{ranking}", own, docs, kept, ranking) for ranking in RANKINGS]
+    if left_out := [part for part in parts if part not in sets]:
+        notes.append(f"no collection (--collection): runs of {', '.join(left_out)} are left out")
+    return Simulation(tuple(runs), kept, skipped, tuple(notes))
+
+
+def _rank_documents(
+    combined: Judgements, index: Collection | None
+) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, ...]]:
+    """Return the documents of the runs, their topics, and the topics skipped.
+
+    ``place`` is the rank in R, and 0 for the document put first. That is the first judged
+    non-relevant document by name, else the first of the collection that is not judged; without a
+    collection, of the documents judged for other topics.
+    """
+    judged = pl.DataFrame(
+        {
+            "row": np.arange(len(combined)),
+            "topic": combined.topic,
+            "doc": combined.doc,
+            "size": combined.rel_size,
+        }
+    )
+    relevant = judged.filter(pl.col("size") > 0)
+    free = judged.filter(pl.col("size") == 0)
+    if index is not None:
+        lost = relevant.filter(pl.Series(index.lengths(relevant["doc"]) < 0))
+        if len(lost):
+            code, text = (
+                "collection.unknown_document",
+                "relevant document {!r} is not in the collection",
+            )
+            rows = lost.select("row", "doc").rows()
+            raise InputError(combined.problem(code, row, text.format(doc)) for row, doc in rows)
+        free = free.filter(pl.Series(index.lengths(free["doc"]) >= 0))
+    wanted = relevant["topic"].unique().sort().to_list()
+    first = dict(free.group_by("topic").agg(pl.col("doc").min()).rows())
+    others = combined.doc if index is None else index.documents["doc"]
+    names = others.unique().sort().to_list()
+    for topic in set(wanted) - first.keys():
+        own = set(judged.filter(topic=topic)["doc"])
+        if unjudged := [name for name in names if name not in own]:
+            first[topic] = unjudged[0]
+    kept = [topic for topic in wanted if topic in first]
+    skipped = tuple(combined.topics[topic] for topic in wanted if topic not in first)
+    if not kept:
+        lacking = f"{len(skipped)} without a non-relevant document to put first"
+        raise UsageError(f"no topic to simulate: {lacking if skipped else 'nothing is relevant'}")
+    ranked = relevant.filter(pl.col("topic").is_in(kept)).sort(
+        "topic", "size", "doc", descending=[False, True, False]
+    )
+    ranked = ranked.with_columns(place=pl.int_range(1, pl.len() + 1).over("topic"))
+    inserted = pl.DataFrame({"topic": kept, "doc": [first[topic] for topic in kept], "place": 0})
+    docs = pl.concat([ranked, inserted], how="diagonal_relaxed")
+    if index is None:
+        combined.check_lengths(ends=False)
+        known = {"doc": combined.documents.names, "length": combined.documents.length}
+        docs = docs.join(pl.DataFrame(known), on="doc", how="left", maintain_order="left")
+    else:
+        docs = docs.with_columns(length=index.lengths(docs["doc"]))
+    docs = docs.with_columns(
+        topic=pl.col("topic").rank("dense") - 1, unit=pl.int_range(pl.len(), dtype=pl.Int64)
+    )
+    return docs, tuple(combined.topics[topic] for topic in kept), skipped
+
+
+def _list_parts(
+    combined: Judgements, docs: pl.DataFrame, index: Collection | None
+) -> dict[str, pl.DataFrame]:
+    """Return the parts of each part set: unit, start, end and XPath."""
+    columns = {"row": combined.row, "start": combined.start, "end": combined.end}
+    passages = pl.DataFrame(columns).join(docs.select("row", "unit"), on="row")
+    no_path = pl.lit(None, dtype=pl.String)
+    passages = passages.select("unit", "start", "end", xpath=no_path)
+    whole = docs.select("unit", start=pl.lit(0, dtype=pl.Int64), end="length", xpath=no_path)
+    if index is None:
+        return {"S": passages, "SLD": whole}
+    trees = index.trees(docs["doc"])
+    unit = np.repeat(np.arange(len(docs)), np.diff(trees.bounds))
+    base = spans.lay_out(docs["length"].to_numpy())
+    own, start, end = (passages[name].to_numpy() for name in ("unit", "start", "end"))
+    # Passages are apart from each other, so an element of highlighted text lies in one of them.
+    highlighted = spans.Coverage(start + base[own], end + base[own])
+    size = trees.end - trees.start
+    inside = highlighted.within(trees.start + base[unit], trees.end + base[unit]) == size
+    inside &= size > 0
+    has_parent = trees.parent >= 0
+    is_leaf = np.ones(len(unit), dtype=bool)
+    is_leaf[trees.parent[has_parent]] = False
+
+    def list_elements(element: Ints) -> pl.DataFrame:
+        places = {"unit": unit[element], "start": trees.start[element], "end": trees.end[element]}
+        return pl.DataFrame({**places, "xpath": index.xpaths(trees.path[element])})
+
+    # Of SL, drop elements inside another one of the same document.
+    smallest = list_elements(np.unique(trees.find_enclosing(own, start, end)))
+    smallest = smallest.sort("unit", "start", "end", descending=[False, False, True])
+    reach = pl.col("end").cum_max().shift(1, fill_value=-1).over("unit")
+    return {
+        "S": passages,
+        "SL": smallest.filter(pl.col("end") > reach),
+        "SLD": list_elements(trees.bounds[:-1]),
+        "SS": list_elements(np.flatnonzero(inside & ~(has_parent & inside[trees.parent]))),
+        "SST": list_elements(np.flatnonzero(inside & is_leaf)),
+    }
+
+
+def _make_run(
+    name: str, parts: pl.DataFrame, docs: pl.DataFrame, topics: Sequence[str], ranking: str
+) -> Run:
+    """Return a run of the parts of each document, in the order of the ranking."""
+    place = pl.col("place")
+    if "S" in ranking:  # the place of a single document does not matter
+        place = place.replace({1: 2, 2: 1})
+    ranked = docs.with_columns(place=place)
+    if "I" not in ranking:
+        ranked = ranked.filter(pl.col("place") > 0)
+    results = ranked.join(parts, on="unit").sort("topic", "place", "start", "end")
+    xpath = results["xpath"]
+    return Run.from_columns(
+        topic=pl.Series(topics, dtype=pl.String).gather(results["topic"]),
+        doc=results["doc"],
+        start=results["start"].to_numpy(),
+        end=results["end"].to_numpy(),
+        xpath=None if xpath.null_count() == len(xpath) else xpath,
+        name=name,
+    )
+
+
+class Ordering(NamedTuple):
+    """An expectation: the first run is at least as good, on `every` topic or only on average."""
+
+    better: str
+    worse: str
+    every: bool = True
+    aspect: str = "given"
+
+    def __str__(self) -> str:
+        return f"{self.better} >= {self.worse}"
+
+
+_PART_CHAINS = (("S", "SL", "SLD"), ("S", "SS", "SST"))
+_ASPECTS = {
+    ("R", "RS"): "swap",
+    ("R", "RI"): "insertion",
+    ("RS", "RSI"): "insertion",
+    ("RI", "RSI"): "late swap",
+}
+
+
+def expected_orderings(
+    parts: Sequence[str] = PARTS, *, empty: str = EMPTY[0]
+) -> tuple[Ordering, ...]:
+    """Return the orderings of the S-R space, in the order of table 2.
+
+    More or less than the highlighted text is worse, and so is a non-relevant document put first,
+    on every topic. Documents with more relevant text should come first on average; on every topic
+    only with the part set S, where all documents are scored alike. With ``empty="omit"`` a
+    document without parts in SS or SST makes room for others, which may more than compensate:
+    only the average is expected then. Where a part set is missing, its neighbours are compared.
+
+    >>> every = expected_orderings()
+    >>> len(every), sum(ordering.every for ordering in every)
+    (36, 28)
+    >>> sum(ordering.every for ordering in expected_orderings(empty="omit"))
+    20
+    """
+    chains = [[part for part in chain if part in parts] for chain in _PART_CHAINS]
+    runs = list(dict.fromkeys((chain[0], "R") for chain in chains if chain))
+    found: list[Ordering] = []
+    for part, ranking in runs:  # from the best, step by step; the list grows meanwhile
+        name = f"{part}{ranking}"
+        for lower in (low for chain in chains for up, low in pairwise(chain) if up == part):
+            every = empty == EMPTY[0] or lower not in ("SS", "SST")
+            found.append(Ordering(name, f"{lower}{ranking}", every, "parts"))
+            runs += [] if (lower, ranking) in runs else [(lower, ranking)]
+        for (upper, lower), aspect in _ASPECTS.items():
+            if upper == ranking:
+                every = aspect == "insertion" or part == "S"
+                found.append(Ordering(name, f"{part}{lower}", every, aspect))
+                runs += [] if (part, lower) in runs else [(part, lower)]
+    return tuple(found)
+
+
+# -- tests of measures -------------------------------------------------------------------------
+
 SCORED = (
     *("gP@1", "gP@2", "gP@10", "gR@1", "gR@2", "gR@10", "AgP"),
     *("gRw@1", "gRw@2", "gRw@10", "AgPw", "AP"),
 )
 """The columns of table 1."""
-TRIED = ("AgP", "AgPw", "AP")
+TESTED = ("AgP", "AgPw", "AP")
 """The overall figures among them, which are tested unless others are named."""
 TOLERANCE = 1e-12
 """Scores that differ by less are equal; relative to scores above 1."""
 LEVEL = 0.05
 """A mean is reversed if it is significantly so at this level (paired t-test, two-sided)."""
-_LEAST = 2.2e-16  # the study printed this bound for any smaller p
-_ABREAST = 2  # measures side by side in a table
-_SHOWN = 3  # runs named in a sentence
-_SIGNS = {"holds": "", "equal": "", "broken": "!!", "reversed": "!", "below": "?"}
-"""Outcomes of an ordering, and their signs in a table."""
-_ASPECTS = {
-    "parts": "the parts",
-    "insertion": "a non-relevant document put first",
-    "swap": "the swap of the first two documents",
-    "late swap": "the swap of the first two relevant documents behind a non-relevant one",
-    "insertion and swap": "a non-relevant document put first with the next two swapped",
-    "given": "the expected differences",
-}
-"""The aspects of orderings in words."""
+VERDICTS = ("holds", "equal", "broken", "reversed", "below")
 _CHOICE = ("only_topics", "pools", "assessors", "topics_file", "castitles_only")
 """Options that choose judgements; the others are about scoring."""
 _ALTERING = (
@@ -74,253 +349,115 @@ _ALTERING = (
     *("max_results", "topic_limit", "document_limit"),
 )
 """Options that change runs."""
-_ABOUT_ELEMENTS = (
-    *("cas", "support_judgements", "documents", "name_from", "tag_classes"),
-    *("exclude_tags", "recompute"),
-)
-"""Options that choose the elements that count."""
 
 
 class OrderingOutcome(NamedTuple):
-    """The outcome of one expected ordering by a measure; a row of the result."""
+    """The outcome of one expected ordering by a measure; a row of the result.
+
+    `expected` is ``every`` topic or the ``mean`` over topics. `difference` is the mean over topics
+    by which the first run is better, and `p` that of the paired t-test, two-sided, not corrected;
+    ``nan`` with fewer than two topics. The `verdict` is ``holds``; ``equal`` on all topics;
+    ``broken`` on a topic although it must hold on every one; expected on average, but ``reversed``
+    significantly, or only ``below``.
+    """
 
     measure: str
     better: str
     worse: str
     expected: str
-    """``every`` topic or the ``mean`` over topics."""
     aspect: str
     difference: float
-    """Mean over topics by which the first run is better; negative if it is worse."""
     wins: int
     ties: int
     losses: int
     p: float
-    """Of the paired t-test, two-sided, not corrected; ``nan`` with fewer than two topics."""
     verdict: str
-    """``holds``; ``equal`` on all topics; ``broken`` on a topic although it must hold on every
-    one; expected on average, but ``reversed`` significantly, or only ``below``."""
-
-    @property
-    def on_topics(self) -> str:
-        number = self.wins + self.ties + self.losses
-        return f"all {number} topics" if number > 1 else "the only topic"
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Difference, counts, p and sign for a table."""
-        difference, p = "0", "-"
-        if self.wins + self.losses:
-            difference = f"{100 * self.difference:+.2f}"
-            if self.p < _LEAST:
-                p = f"<{_LEAST:g}"
-            elif not math.isnan(self.p):
-                p = f"{self.p:.4f}" if self.p >= 0.0001 else f"{self.p:.1e}"
-        counts = map(str, (self.wins, self.ties, self.losses))
-        return difference, *counts, p, _SIGNS[self.verdict]
-
-    def __str__(self) -> str:
-        below = f"{self.better} is below {self.worse}"
-        if self.verdict == "broken":
-            return f"{below} on {self.on_topics.replace('all', f'{self.losses} of')}"
-        by = f"{100 * self.difference:+.2g} %"
-        if not math.isnan(self.p):
-            how = "significantly" if self.verdict == "reversed" else "not significantly"
-            by = f"{by}, {how}, p = {self.p:.2g}"
-        return f"{below} on average ({by})"
 
 
-class FidelityVerdict(NamedTuple):
-    """The verdict on a measure, in words."""
-
-    measure: str
-    passed: bool
-    """No ordering that must hold on every topic is broken."""
-    words: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fidelity(Result):
-    """Scores of the runs, the outcome of every ordering, and the verdicts on measures."""
+    """Scores of the simulated runs and the outcome of every ordering, measure by measure."""
 
     scores: Results
     """Scores of all runs by all measures, tested or not."""
     outcomes: tuple[OrderingOutcome, ...]
-    """Measure by measure, in the order of `orderings`."""
-    orderings: tuple[Ordering, ...]
-    verdicts: tuple[FidelityVerdict, ...]
-    """One for each tested measure."""
-    notes: tuple[str, ...] = ()
-    """Notes on the runs, topics and scores."""
-    simulation: Simulation | None = None
-    """The simulation that made the runs."""
-    meta: Mapping[str, Any] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return (
-            f"<Fidelity: {len(self.verdicts)} measures on trial, {len(self.scores.runs)} runs, "
-            f"{len(self.orderings)} orderings>"
-        )
+    meta: Mapping[str, Any]
 
     @property
     def passed(self) -> bool:
-        """No measure breaks an ordering that must hold."""
-        return all(verdict.passed for verdict in self.verdicts)
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        return tuple(text for verdict in self.verdicts for text in verdict.words)
-
-    def of(self, measure: str) -> tuple[OrderingOutcome, ...]:
-        """Return the outcomes of one measure."""
-        return tuple(outcome for outcome in self.outcomes if outcome.measure == measure)
+        """No measure breaks an ordering that must hold on every topic."""
+        return all(outcome.verdict != "broken" for outcome in self.outcomes)
 
     def rows(self, *, table: str | None = None) -> Iterator[dict[str, Any]]:
-        """Yield a row for each outcome, or the rows of another of `FIDELITY_TABLES`."""
+        """Yield a row for each outcome, or the rows of the table ``scores`` or ``verdict``."""
         if table == "scores":
-            for row in self.scores.rows(per_topic=False):
-                yield dict(zip(("run", "topic", "measure", "value"), row, strict=True))
+            for run, topic, measure, value in self.scores.rows(per_topic=False):
+                yield {"run": run, "topic": topic, "measure": measure, "value": value}
         elif table == "verdict":
-            for verdict in self.verdicts:
-                yield {**verdict._asdict(), "words": " ".join(verdict.words)}
+            for measure in dict.fromkeys(o.measure for o in self.outcomes):
+                own = [o for o in self.outcomes if o.measure == measure]
+                for aspect in ("all", *dict.fromkeys(o.aspect for o in own)):
+                    found = [o.verdict for o in own if aspect in ("all", o.aspect)]
+                    passed = "broken" not in found
+                    counts = {verdict: found.count(verdict) for verdict in VERDICTS}
+                    yield {"measure": measure, "aspect": aspect, "passed": passed, **counts}
         else:
             yield from (outcome._asdict() for outcome in self.outcomes)
 
     def parts(self) -> dict[str, Any]:
         """Return scores, outcomes and verdicts."""
-        return {
-            "scores": [
-                {"run": run, "measure": measure, "value": value}
-                for run, _, measure, value in self.scores.rows(per_topic=False)
-            ],
-            "orderings": list(self.rows()),
-            "verdicts": [verdict._asdict() for verdict in self.verdicts],
-        }
+        parts = {"scores": "scores", "orderings": None, "verdicts": "verdict"}
+        return {name: list(self.rows(table=table)) for name, table in parts.items()}
 
     def summary(self) -> str:
-        """Return which measures pass."""
-        failed = [verdict.measure for verdict in self.verdicts if not verdict.passed]
-        if failed:
-            return f"Orderings that must hold on every topic are broken by {some(failed)}."
-        passed = some([verdict.measure for verdict in self.verdicts])
-        return f"All orderings that must hold on every topic hold by {passed}."
+        """Return which measures break an ordering that must hold on every topic."""
+        broken = [o for o in self.outcomes if o.verdict == "broken"]
+        if broken:
+            named = some([f"{o.measure} ({o.better} >= {o.worse})" for o in broken])
+            return f"Orderings that must hold on every topic are broken by {named}."
+        return "All orderings that must hold on every topic hold."
 
     def tables(self, *, table: str | None = None) -> list[Table]:
-        """Return one of `FIDELITY_TABLES`, or all."""
-        tables = []
-        if table in (None, "scores"):
-            title = f"Scores of {len(self.scores.runs)} runs, {len(self.scores.topics)} topics"
-            tables.append(replace(tabulate_scores(self.scores), title=title))
-        if table in (None, "orderings"):
-            tables += self._tabulate_orderings()
-        if table in (None, "verdict"):
-            lines = []
-            for verdict in self.verdicts:
-                own = [outcome.verdict for outcome in self.of(verdict.measure)]
-                passes = "passes" if verdict.passed else "fails"
-                lines.append((verdict.measure, passes, *(str(own.count(kind)) for kind in _SIGNS)))
-            tables.append(
-                Table(
-                    ("measure", "verdict", *_SIGNS),
-                    tuple(lines),
-                    labels=2,
-                    title="Verdict",
-                    notes=self.sentences,
-                    name="verdict",
-                )
-            )
-        return tables
-
-    def _tabulate_orderings(self) -> list[Table]:
-        """Return the outcome of every ordering, two measures to a table."""
-        alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
-        for verdict in self.verdicts:
-            own = self.of(verdict.measure)
-            expected = tuple((f"{o.better} >= {o.worse}", o.expected) for o in own)
-            alike.setdefault(expected, []).append(verdict.measure)
-        tables = []
-        for expected, names in alike.items():
-            for measures in (names[i : i + _ABREAST] for i in range(0, len(names), _ABREAST)):
-                heads = [(f"{name} diff %", ">", "==", "<", "p", "!") for name in measures]
-                cells = [[o.cells for o in self.of(name)] for name in measures]
-                lines = zip(expected, *cells, strict=True)
-                tables.append(
-                    Table(
-                        ("ordering", "on", *chain(*heads)),
-                        tuple(tuple(chain(*line)) for line in lines),
-                        labels=2,
-                        title=f"Expected orderings by {' and '.join(measures)}",
-                        name="orderings",
-                    )
-                )
-        level = self.meta.get("options", {}).get("level", LEVEL)
+        """Return the tables ``scores``, ``orderings`` and ``verdict``, or one of them."""
         notes = (
             "on: expected on every topic, or of the mean over topics.",
-            (
-                f">, ==, <: topics on which the first run is better, equal (within {TOLERANCE:g}) "
-                "and worse; p: paired t-test, two-sided, not corrected."
-            ),
-            (
-                "!!: must hold on every topic and does not; !: reversed on average "
-                f"(p < {level:g}); ?: below on average, not significantly."
-            ),
+            f">, ==, <: topics with the first run better, equal (within {TOLERANCE:g}) and worse.",
+            "p: paired t-test, two-sided, not corrected.",
+            f"reversed: below on average (p < {LEVEL:g}); below: not significantly.",
         )
-        return [*tables[:-1], replace(tables[-1], notes=notes)]
-
-    def graphs(self, measure: str = "igP", ranking: str = "R") -> list[Graph]:
-        """Return the curves of a measure for the runs of one ranking.
-
-        With the defaults it is figure 4 of the study: generalised precision, interpolated at eleven
-        points of generalised recall. Without the points of ``igP@curve`` there is no graph.
-        """
-        if ranking not in RANKINGS:
-            raise UsageError(f"unknown ranking {ranking!r}; expected {' or '.join(RANKINGS)}")
-        points = {}
-        for label in self.scores.measures:
-            scored = parse_measure(label)
-            if scored.at is not None and type(scored)(scored.settings).label == measure:
-                points[float(scored.at)] = label
-        if len(points) < 2:
-            return []
-        at = np.array(sorted(points))
-        names = [f"{part}{ranking}" for part in PARTS if f"{part}{ranking}" in self.scores.runs]
-        lines = tuple(
-            Line(run, at, np.array([self.scores[run, points[x]] for x in at.tolist()]), series=i)
-            for i, run in enumerate(names)
+        outcomes: list[tuple[str, ...]] = []
+        for o in self.outcomes:
+            counts = map(str, (o.wins, o.ties, o.losses))
+            p = "-" if math.isnan(o.p) else f"{o.p:.4f}"
+            difference = f"{100 * o.difference:+.2f}"
+            names = (o.measure, f"{o.better} >= {o.worse}", o.expected)
+            outcomes.append((*names, difference, *counts, p, o.verdict))
+        header = ("measure", "ordering", "on", "diff %", ">", "==", "<", "p", "verdict")
+        title = "Expected orderings"
+        orderings = Table(
+            header, tuple(outcomes), labels=3, title=title, notes=notes, name="orderings"
         )
-        across = Axis("recall" if at.max() <= 1 else "rank")
-        title = f"Simulated runs by {measure}"
-        return [Graph("fidelity", title, across, Axis(measure, low=0.0), lines)]
-
-
-class _Trial(NamedTuple):
-    """Measures that are tested with the same runs."""
-
-    runs: Sequence[Run]
-    measures: Sequence[str | Measure]
-    expected: tuple[Ordering, ...]
-    options: Mapping[str, Any]
-    tried: tuple[str, ...] | None = None
-    """Labels of the tested measures; None: all that are scored."""
-    made: Simulation | None = None
-    notes: tuple[str, ...] = ()
+        verdicts = tuple(
+            (measure, aspect, "passes" if passed else "fails", *map(str, counts))
+            for measure, aspect, passed, *counts in (r.values() for r in self.rows(table="verdict"))
+        )
+        columns = ("measure", "aspect", "verdict", *VERDICTS)
+        verdict = Table(columns, verdicts, labels=3, title="Verdict", name="verdict")
+        tables = (tabulate_scores(self.scores, titled=True), orderings, verdict)
+        return [each for each in tables if table in (None, each.name)]
 
 
 def fidelity(
-    judgements: Judgements | str | Path | Sequence[str | Path],
+    judgements: JudgementsLike,
     collection: str | Path | None = None,
     measures: str | Measure | Sequence[str | Measure] = (),
     *,
-    runs: Run | str | Path | Sequence[Run | str | Path] = (),
-    orderings: Sequence[Ordering] | str | Path | None = None,
     task: str | None = None,
-    level: float = LEVEL,
-    empty: str | None = None,
     executor: Executor | None = None,
     progress: Callable[[], None] | None = None,
     **options: Any,
 ) -> Fidelity:
-    """Test measures with runs whose order is known.
+    """Test measures with the runs of the S-R space, whose order is known.
 
     Parameters
     ----------
@@ -328,21 +465,12 @@ def fidelity(
     collection : path, optional
         A collection index; without it only S and SLD are simulated.
     measures : text or Python forms of measures
-        All of them are scored and tested. Default: `SCORED` are scored, `TRIED` are tested.
-        Measures of elements are tested with the part sets that are elements.
-    runs : runs or paths, optional
-        Own simulated runs instead of those of the S-R space.
-    orderings : sequence of Ordering, or the path of a file of them, optional
-        Expected orderings. Default: those of the S-R space between the given runs.
+        All of them are scored and tested, except counts. Default: `SCORED` are scored, `TESTED`
+        are tested. Measures of elements are tested with the part sets that are elements.
     task : str, optional
-        A preset whose measures are tested, too. Its limits apply to own runs, not to simulated
-        ones.
-    level : float
-        Significance level for calling an average reversed.
-    empty : {"keep", "omit"}, optional
-        As in `foveal.simulate`; by default a document without parts keeps its rank.
+        A preset whose measures are tested, too; its limits are not applied.
     executor, progress, **options
-        As in `foveal.evaluate`. Options that would change simulated runs are refused.
+        As in `foveal.evaluate`. Options that would change the simulated runs are refused.
 
     Examples
     --------
@@ -355,234 +483,75 @@ def fidelity(
     ...         }
     ...     }
     ... )
-    >>> trial = fidelity(truth, measures="AP")
-    >>> print(trial.sentences[1])
-    AP does not see the parts: all 4 orderings are equal on the only topic.
+    >>> found = fidelity(truth, measures="AP")
+    >>> found.passed, {o.verdict for o in found.outcomes if o.aspect == "parts"}
+    (True, {'equal'})
     """
-    _check_level(level)
-    default = not measures and task is None
-    wanted = SCORED if default else measures
-    listed = [wanted] if isinstance(wanted, (str, Measure)) else list(wanted)
+    if altering := [name for name in _ALTERING if options.get(name)]:
+        option = altering[0].replace("_", "-")
+        raise UsageError(f"--{option} would change the simulated runs; leave it out")
     given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
-    own = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
-    if own:
-        if empty is not None:
-            raise UsageError("--empty is about simulated runs; these are your own (--runs)")
-        loaded = [run if isinstance(run, Run) else read_run(run) for run in own]
-        names = distinguish_names((run.name, run.source) for run in loaded)
-        trials = [_Trial(loaded, listed, _expect(orderings, names), options)]
-    else:
-        # The measures of the task except points of curves, and those that are named, each once.
-        texts = () if task is None else find_preset(task).texts
-        single = [text for text in texts if not text.endswith("@curve")] or texts
-        found = [
-            measure
-            for item in (*single, *listed)
-            for measure in (parse_measures(item) if isinstance(item, str) else (item,))
-        ]
-        for measure in found:
-            measure.check()
-        parsed = list(dict.fromkeys(found))
-        trials = _simulate_trials(given, collection, parsed, orderings, empty, task, options)
-    scores: list[Results] = []
-    notes: list[str] = []
-    outcomes: dict[str, tuple[OrderingOutcome, ...]] = {}
-    verdicts: dict[str, FidelityVerdict] = {}
-    for trial in trials:
-        try:
-            scored = evaluate(
-                trial.runs,
-                given,
-                trial.measures,
-                task=task if own else None,
-                collection=collection,
-                executor=executor,
-                progress=progress,
-                **trial.options,
-            )
-        except InputError as error:
-            # A simulated run is not a file with lines.
-            first, *_ = error.problems
-            if trial.made is None or first.file not in [run.name for run in trial.runs]:
-                raise
-            raise UsageError(f"simulated run {first.file}: {first.text}") from None
-        scores.append(scored)
-        notes += [*trial.notes, *_list_warnings(scored, simulated=trial.made is not None)]
-        named = TRIED if default else trial.tried
-        for label in scored.measures if named is None else named:
-            outcomes[label] = try_measures(scored, trial.expected, [label], level=level)
-            verdicts[label] = _judge(outcomes[label], trial.made.swapped if trial.made else None)
-    # Runs of text and of elements that share a name differ, and so do their measures.
-    whole = scores[0]
-    if len(scores) > 1:
-        whole = Results.from_tidy([row for part in scores for row in part.rows()], whole.meta)
-    if not own:
-        whole = whole.only([measure.label for measure in parsed])
-    tried = [label for label in whole.measures if label in outcomes]
-    notes = list(dict.fromkeys(notes))
-    made = trials[0].made
-    meta = {
-        "version": __version__,
-        "options": {
-            **options,
-            **({} if task is None else {"task": task}),
-            "measures": list(whole.measures),
-            "level": level,
-            **({} if made is None else {"empty": made.empty}),
-        },
-        "tolerance": TOLERANCE,
-        "inputs": whole.meta.get("inputs", []),
-        "topics": len(whole.topics),
-        "skipped": [] if made is None else list(made.skipped),
-        "left_out": [] if made is None else list(made.left_out),
-        "warnings": notes,
-    }
-    return Fidelity(
-        scores=whole,
-        outcomes=tuple(outcome for label in tried for outcome in outcomes[label]),
-        orderings=tuple(dict.fromkeys(o for trial in trials for o in trial.expected)),
-        verdicts=tuple(verdicts[label] for label in tried),
-        notes=tuple(notes),
-        simulation=made,
-        meta=meta,
-    )
-
-
-def _simulate_trials(
-    given: Judgements,
-    collection: str | Path | None,
-    measures: Sequence[Measure],
-    orderings: Sequence[Ordering] | str | Path | None,
-    empty: str | None,
-    task: str | None,
-    options: Mapping[str, Any],
-) -> list[_Trial]:
-    """Test measures of text with all part sets, and measures of elements with sets of elements."""
-
-    def name(measures: Sequence[Measure]) -> str:
-        return some([measure.label for measure in measures])
-
-    of_elements = [measure for measure in measures if measure.structural]
-    of_text = [measure for measure in measures if not measure.structural]
-    entries = [m for m in measures if m.overlap_rule is OverlapRule.ONE_PER_DOCUMENT]
-    untried = [m for m in measures if orderings is None and m.higher_is_better is None]
-    usual = asdict(Options())
-    altering = [
-        option
-        for option in _ALTERING
-        if options.get(option, usual[option]) != usual[option]
-        and not (option == "snap" and of_elements)
-    ]
-    if entries:
-        raise UsageError(
-            f"{name(entries)}: about one entry point in each document, while simulated runs return "
-            "parts of documents, several of some; such measures take your own runs (--runs)"
-        )
-    if of_elements and collection is None:
-        raise UsageError(
-            f"{name(of_elements)}: about elements; simulated runs of elements take a collection "
-            "(--collection)"
-        )
-    if altering:
-        raise UsageError(
-            f"--{altering[0].replace('_', '-')} alters runs, and the order of simulated ones is "
-            "known only as they are; leave it out, or write them ('foveal simulate') and try the "
-            "files (--runs)"
-        )
-    if empty == EMPTY[0] and not of_text:
-        raise UsageError(
-            f"--empty {empty} is for measures of text; {name(of_elements)}: about elements, and a "
-            "result without text is none"
-        )
-    if len(untried) == len(measures):
-        raise UsageError(
-            f"nothing to try: neither more nor less of {name(untried)} is better; expected a "
-            "measure that tells good from bad"
-        )
-    notes: list[str] = []
+    listed = [measures] if isinstance(measures, (str, Measure)) else list(measures)
     if task is not None:
         preset = find_preset(task)
-        if preset.topic_limit or preset.document_limit:
-            notes.append(f"{preset.name}: simulated runs are not held to the limits of the task")
-        if preset.castitles_only:
-            options = {**options, "castitles_only": True}
-    if untried:
-        notes.append(f"scored, but not tried, for they only count: {name(untried)}")
+        single = [text for text in preset.texts if not text.endswith("@curve")]
+        listed = [*(single or preset.texts), *listed]
+        options |= {"castitles_only": preset.castitles_only}
+    parsed = [
+        measure
+        for item in listed or SCORED
+        for measure in (parse_measures(item) if isinstance(item, str) else (item,))
+    ]
+    better = [measure.label for measure in parsed if measure.higher_is_better is not None]
+    tested = better if listed else TESTED
+    is_structural = any(measure.structural for measure in parsed)
+    for measure in parsed:
+        if measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT:
+            reason = "takes one result of each document, and simulated runs return several"
+            raise UsageError(f"{measure.label} {reason}")
+        if is_structural and not measure.structural:
+            raise UsageError(f"{measure.label} is about text; test measures of elements separately")
+    if is_structural and collection is None:
+        raise UsageError(f"{parsed[0].label} is about elements, which needs --collection")
+    if not tested:
+        raise UsageError(f"{parsed[0].label}: neither more nor less of it is better")
+    parts = ELEMENTS if is_structural else PARTS
+    empty = EMPTY[1 if is_structural else 0]  # an element is never empty
     chosen = {option: value for option, value in options.items() if option in _CHOICE}
-    found: list[_Trial] = []
-    for own, parts, way in (
-        (of_text, tuple(PARTS), empty or EMPTY[0]),
-        (of_elements, ELEMENTS, EMPTY[1]),
-    ):
-        if not own:
-            continue
-        made = simulate(given, collection, parts=parts, empty=way, **chosen)
-        expected = _expect(orderings, [run.name for run in made.runs], way)
-        scoring = {**options, "only_topics": made.topics}
-        said = list(made.notes)
-        if own is of_elements:
-            said = [f"measures of elements: {note}" for note in said] if found else said
-            said.insert(
-                0,
-                f"{name(own)}: about elements, so tried without S, whose passages are none; "
-                "documents of which nothing is returned are left out",
-            )
-        else:
-            scoring.pop("snap", None)
-            if of_elements and not any(Need.STRUCTURE in measure.needs for measure in own):
-                scoring = {n: v for n, v in scoring.items() if n not in _ABOUT_ELEMENTS}
-        tried = tuple(measure.label for measure in own if measure not in untried)
-        found.append(_Trial(made.runs, own, expected, scoring, tried, made, (*notes, *said)))
-    return found
-
-
-def _expect(
-    orderings: Sequence[Ordering] | str | Path | None, names: Sequence[str], empty: str = EMPTY[0]
-) -> tuple[Ordering, ...]:
-    """Return the expected orderings, all of them between given runs."""
-    if isinstance(orderings, (str, Path)):
-        return read_orderings(orderings, names)
-    if orderings is None:
-        known = orderings_between(names, empty=empty)
-        if not known:
-            raise UsageError(
-                f"the order of these runs is not known ({some(names)}); say which is better than "
-                "which (--expect), or name them as in the S-R space"
-            )
-        return known
-    for name in (name for o in orderings for name in (o.better, o.worse)):
-        if name not in names:
-            raise UsageError(f"no run {name!r} to compare; the runs are {some(names, 20)}")
-    if not orderings:
-        raise UsageError("no ordering given; expected some, or None for those of the S-R space")
-    return tuple(dict.fromkeys(orderings))
-
-
-def _list_warnings(scores: Results, *, simulated: bool) -> Iterator[str]:
-    """Yield the warnings of scoring; one about several runs once, with their names.
-
-    Simulated runs return unjudged text on purpose: that is no reason to warn.
-    """
-    about: dict[str, list[str]] = {}
-    for warning in scores.meta.get("warnings", ()):
-        note = warning if isinstance(warning, Note) else Note("", warning)
-        if not simulated or note.code not in ("run.empty", "run.unjudged"):
-            about.setdefault(note.text, []).extend([note.run] if note.run else [])
-    for text, names in about.items():
-        yield f"{some(names)}: {text}" if names else text
-
-
-# -- verdicts ----------------------------------------------------------------------------------
+    made = simulate(given, collection, parts=parts, empty=empty, **chosen)
+    scores = evaluate(
+        made.runs,
+        given,
+        parsed,
+        collection=collection,
+        executor=executor,
+        progress=progress,
+        **options | {"only_topics": made.topics},
+    )
+    names = {run.name for run in made.runs}
+    orderings = expected_orderings([part for part in parts if f"{part}R" in names], empty=empty)
+    # Simulated runs return unjudged text on purpose, and a warning about one run is about many.
+    warnings = [
+        getattr(note, "text", note)
+        for note in scores.meta.get("warnings", ())
+        if getattr(note, "code", "") not in ("run.empty", "run.unjudged")
+    ]
+    meta = {
+        "version": __version__,
+        "options": {**options, "task": task, "measures": list(scores.measures), "empty": empty},
+        "tolerance": TOLERANCE,
+        "inputs": scores.meta.get("inputs", []),
+        "topics": len(scores.topics),
+        "skipped": list(made.skipped),
+        "warnings": list(dict.fromkeys([*made.notes, *warnings])),
+    }
+    return Fidelity(scores, try_measures(scores, orderings, tested), meta)
 
 
 def try_measures(
-    results: Results,
-    orderings: Sequence[Ordering],
-    measures: Sequence[str] | None = None,
-    *,
-    level: float = LEVEL,
+    results: Results, orderings: Sequence[Ordering], measures: Sequence[str] | None = None
 ) -> tuple[OrderingOutcome, ...]:
-    """Test how each measure orders the runs, measure by measure.
+    """Test how each measure orders any scored runs, measure by measure.
 
     Examples
     --------
@@ -597,7 +566,6 @@ def try_measures(
     >>> every.verdict, mean.verdict, mean.wins, mean.losses
     ('broken', 'holds', 1, 1)
     """
-    _check_level(level)
     names = tuple(dict.fromkeys(n for o in orderings for n in (o.better, o.worse)))
     first = [names.index(o.better) for o in orderings]
     second = [names.index(o.worse) for o in orderings]
@@ -608,9 +576,7 @@ def try_measures(
             raise UsageError(f"{scores.measure} is defined on no topic for all runs")
         one, two = scores.values[first], scores.values[second]
         scale = np.maximum(1.0, np.maximum(np.abs(one), np.abs(two)))
-        difference = np.where(np.abs(one - two) <= TOLERANCE * scale, 0.0, one - two)
-        if not scores.higher_is_better:
-            difference = -difference
+        difference = np.where(np.abs(one - two) <= TOLERANCE * scale, 0.0, one - two) * scores.sign
         several = len(scores.topics) > 1
         p = t_test(difference) if several else np.full(len(orderings), np.nan)
         for ordering, own, chance in zip(orderings, difference, p.tolist(), strict=True):
@@ -622,79 +588,10 @@ def try_measures(
             elif mean >= 0:
                 verdict = "holds"
             else:
-                verdict = "reversed" if chance < level else "below"
+                verdict = "reversed" if chance < LEVEL else "below"
             ties = len(own) - wins - losses
             expected = "every" if ordering.every else "mean"
             runs = (ordering.better, ordering.worse)
             row = (scores.measure, *runs, expected, ordering.aspect, mean, wins, ties, losses)
             found.append(OrderingOutcome(*row, chance, verdict))
     return tuple(found)
-
-
-def _check_level(level: float) -> None:
-    """Refuse a level of significance that is not between 0 and 1."""
-    if not 0 < level < 1:
-        raise UsageError(f"level {level} is not possible; expected a number between 0 and 1")
-
-
-def _judge(outcomes: Sequence[OrderingOutcome], swapped: int | None) -> FidelityVerdict:
-    """Put the outcomes of a measure into words; `swapped` topics have two documents to swap."""
-    measure = outcomes[0].measure
-    strict = [o for o in outcomes if o.expected == "every"]
-    broken = [o for o in strict if o.verdict == "broken"]
-    number = f"{len(broken) or 'none'} of the {len(strict)} orderings"
-    state = f"that must hold on every topic {'are' if len(broken) > 1 else 'is'} broken"
-    if not strict:
-        number, state = "no ordering", "must hold on every topic"
-    said = [f"{measure} {'fails' if broken else 'passes'}: {number} {state}."]
-    for aspect, name in _ASPECTS.items():
-        own = [o for o in outcomes if o.aspect == aspect]
-        if own and not (aspect in ("swap", "late swap") and swapped == 0):
-            said.append(f"{measure} {_describe_aspect(own, name)}.")
-    if swapped == 0:
-        said.append(f"{measure} is not tried on swaps: no topic has two relevant documents.")
-    return FidelityVerdict(measure, not broken, tuple(said))
-
-
-def _describe_aspect(outcomes: Sequence[OrderingOutcome], name: str) -> str:
-    """Describe how a measure orders one aspect: right, wrong or not at all."""
-    n = len(outcomes)
-    wrong = [o for o in outcomes if o.verdict in ("broken", "reversed")]
-    doubtful = [o for o in outcomes if o.verdict == "below"]
-    holding = [o for o in outcomes if o.verdict == "holds"]
-    same = [o for o in outcomes if o.verdict == "equal"]
-    if len(same) == n:
-        which = "both runs are" if n == 1 else f"all {n} orderings are"
-        return f"does not see {name}: {which} equal on {same[0].on_topics}"
-    unseen = ""
-    if same:  # name part sets if all their rankings are equal, else runs
-        told = {_name_pair(o) for o in outcomes if o.verdict != "equal"}
-        blurred = [
-            pair if (pair := _name_pair(o)) not in told else f"{o.better} from {o.worse}"
-            for o in same
-        ]
-        pairs = some(list(dict.fromkeys(blurred)), _SHOWN)
-        unseen = f"; does not tell {pairs}: equal on {same[0].on_topics}"
-    if wrong or doubtful:
-        verb = "is not clear about"
-        if wrong:
-            lost, won = sum(o.losses for o in outcomes), sum(o.wins for o in outcomes)
-            verb = "reverses" if lost > won else "does not always see"
-        listed = [str(o) for o in (*wrong, *doubtful)]
-        if len(listed) > _SHOWN:
-            listed = [*listed[:_SHOWN], f"and {len(listed) - _SHOWN} more"]
-        return f"{verb} {name}: {'; '.join(listed)}{unseen}"
-    loose = sum(o.expected == "mean" for o in holding)
-    how = "on average" if loose else "on every topic"
-    if 0 < loose < len(holding):
-        how = f"{len(holding) - loose} on every topic and {loose} on average"
-    if same:
-        return f"sees {len(holding)} of the {n} orderings of {name}, {how}{unseen}"
-    orderings = f"the {n} orderings hold" if n > 1 else "the one ordering holds"
-    return f"sees {name}: {orderings}, {how}"
-
-
-def _name_pair(outcome: OrderingOutcome) -> str:
-    """Name the part sets of an ordering between parts, else its runs."""
-    names = (outcome.better, outcome.worse)
-    return " from ".join(map(part_set, names) if outcome.aspect == "parts" else names)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
-__all__ = ["FAMILIES", "PAPER_COLUMNS", "PROPERTIES", "SIGNS", "TASKS", "Cell", "Family"]
+__all__ = ["FAMILIES", "OPINION", "PAPER_COLUMNS", "PROPERTIES", "SIGNS", "TASKS", "Cell", "Family"]
 
 PROPERTIES: Mapping[str, str] = {
     "recall": "going on to return something relevant and new raises the score",
@@ -38,8 +38,8 @@ TASKS = (
 )
 """The meaning of the last four columns."""
 
-OPINIONS = frozenset(["user"])
-"""Properties that no experiment can show."""
+OPINION = "user"
+"""The property that no experiment can show: an opinion of the paper, or ours."""
 
 SIGNS: Mapping[str, str] = {
     "y": "yes",
@@ -53,18 +53,15 @@ SIGNS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Cell:
-    """The value of a property for a family of measures."""
+class Cell(NamedTuple):
+    """The value of a property for a family of measures, one of `SIGNS`, and a reason or conditions.
+
+    `paper` is the value in the encyclopedia's table; None if it has none.
+    """
 
     value: str
-    """One of `SIGNS`."""
     paper: str | None
-    """The value in the encyclopedia's table; None if it has none."""
     note: str
-    """Reason or conditions."""
-    opinion: bool
-    """An opinion, not shown by experiment: of the paper, or ours if `paper` is None."""
 
     @property
     def disputed(self) -> bool:
@@ -72,17 +69,16 @@ class Cell:
         return self.paper is not None and self.paper != self.value
 
 
-@dataclass(frozen=True)
-class Family:
-    """A row of the table."""
+class Family(NamedTuple):
+    """A row of the table: measures with the settings of the row, the principal one first.
+
+    `settings` holds the measure that shows a property if it is not the principal one.
+    """
 
     name: str
     measures: tuple[str, ...]
-    """Its measures with the settings of the row, the principal one first."""
-    settings: Mapping[str, str] = field(default_factory=dict)
-    """The measure that shows a property, if it needs other settings than the principal one."""
-    cells: Mapping[str, Cell] = field(default_factory=dict)
-    """The cell of each property."""
+    settings: Mapping[str, str] = {}
+    cells: Mapping[str, Cell] = {}
 
     def shown_by(self, name: str) -> str:
         """Return the measure that shows a property."""
@@ -179,9 +175,7 @@ _MEASURES = {
     "ep/gr": "MAep(overlap=on) iMAep(overlap=on) ep(overlap=on) gr(overlap=on)",
     "Q, R": "Q(overlap=on) Rmeasure(overlap=on)",
     "Fetch & Browse": "FBelement(overlap=on) FBarticle",
-    "T2I": " ".join(
-        f"{name}(T=10,mode=read)" for name in ("T2I", "T2IP", "T2IR", "T2IcharP", "T2IcharR")
-    ),
+    "T2I": " ".join(f"T2I{kind}(T=10,mode=read)" for kind in ("", "P", "R", "charP", "charR")),
     "GR": "GR(targets=ideal)",
     "PRUM": "PRUM(targets=ideal,unreached=zero) PRUM(targets=ideal)",
     "EPRUM": "EPRUM(targets=ideal) EPRUMk(targets=ideal)",
@@ -206,13 +200,8 @@ _MEASURES = {
 _SETTINGS: Mapping[str, Mapping[str, str]] = {
     **{
         family: {"Thorough": name, "graded": f"{name}(quant=gen5,overlap=on)"}
-        for family, name in {
-            "nxCG": "nxCG",
-            "MAnxCG": "MAnxCG",
-            "ep/gr": "MAep",
-            "Q, R": "Q",
-            "Fetch & Browse": "FBelement",
-        }.items()
+        for family in ("nxCG", "MAnxCG", "ep/gr", "Q, R", "Fetch & Browse")
+        for name in [_MEASURES[family].partition("(")[0]]
     },
     "GR": {"graded": "GR(targets=ideal,weight=exh)", "BiC": "GR"},
     "PRUM": {"BiC": "PRUM(unreached=zero)"},
@@ -230,7 +219,7 @@ def _read_family(line: str) -> Family:
         shown, _, note = text.partition(":")
         value, _, other = shown.rstrip(")").partition("(")
         paper = (other or value) if name in PAPER_COLUMNS else None
-        cells[column] = Cell(value, paper, _NOTES[int(note)] if note else "", column in OPINIONS)
+        cells[column] = Cell(value, paper, _NOTES[int(note)] if note else "")
     return Family(name, tuple(_MEASURES[name].split()), _SETTINGS.get(name, {}), cells)
 
 

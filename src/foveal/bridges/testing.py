@@ -46,7 +46,7 @@ def assert_at_least(
     __tracebackhide__ = True
     if not bounds:
         raise UsageError("no bounds given; expected measure to number, as in {'AiP': 0.3}")
-    results = take_or_score(runs, judgements, list(bounds), options)
+    results = Results.joined(take_or_score(runs, judgements, list(bounds), options))
     _assert(at_least(results, bounds))
     return results
 

@@ -130,7 +130,7 @@ _ESTABLISHED = (
 
 def _tabulate_properties() -> list[str]:
     """Return the families by property, the meaning of the signs, and differences to the paper."""
-    from foveal.analysis.properties import FAMILIES, PROPERTIES, SIGNS, TASKS
+    from foveal.analysis.properties import FAMILIES, OPINION, PROPERTIES, SIGNS, TASKS
 
     numbers: dict[str, int] = {}
     rows = [["family", *PROPERTIES]]
@@ -140,7 +140,7 @@ def _tabulate_properties() -> list[str]:
             cell = family.cells[name]
             says = f"the paper says {cell.paper}" if cell.disputed else ""
             note = "; ".join(part for part in (says, cell.note) if part)
-            holder = ("*" if cell.paper else "~") if cell.opinion else ""
+            holder = ("*" if cell.paper else "~") if name == OPINION else ""
             number = f" {numbers.setdefault(note, len(numbers) + 1)}" if note else ""
             row.append(f"{cell.value}{holder}{number}")
         rows.append(row)

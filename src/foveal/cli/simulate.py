@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from foveal.analysis.simulation import EMPTY, PARTS, RANKINGS
+from foveal.analysis.fidelity import EMPTY
 from foveal.cli.options import (
     Command,
+    assessors_option,
     collection_option,
     judgements_option,
-    parse_comma_list,
-    parse_topics,
+    only_topics_option,
+    option,
 )
-from foveal.cli.shared import given_options, progress_bar, say, warn
+from foveal.cli.shared import say, warn
 
 
 @click.command(
@@ -24,52 +23,22 @@ from foveal.cli.shared import given_options, progress_bar, say, warn
 )
 @judgements_option(required=True)
 @collection_option("for SL, SS and SST")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="DIR",
-    help="A new or empty folder for the runs, one file each, as in SLDRSI.jsonl.",
-)
-@click.option(
-    "--force", is_flag=True, help="Write into a folder that holds files; those named alike go."
-)
-@click.option(
-    "--parts",
-    type=parse_comma_list,
-    metavar="LIST",
-    help=f"Only these part sets: {', '.join(PARTS)}.",
-)
-@click.option(
-    "--rankings",
-    type=parse_comma_list,
-    metavar="LIST",
-    help=f"Only these rankings: {', '.join(RANKINGS)}.",
-)
-@click.option(
+@option("-o --output=DIR", "A new or empty folder for the runs, one file each.", required=True)
+@option(
     "--empty",
+    "A document of which nothing is returned keeps its rank, or is left out.",
     type=click.Choice(EMPTY),
     default=EMPTY[0],
-    show_default=True,
-    help="A document of which nothing is returned keeps its rank, or is left out.",
 )
-@click.option(
-    "--only-topics", type=parse_topics, metavar="LIST|@FILE", help="Simulate only these topics."
-)
-@click.option(
-    "--assessors",
-    default="union",
-    show_default=True,
-    metavar="union|majority|intersection|NAME",
-    help="Text that counts where several assessors judged a document.",
-)
+@only_topics_option
+@assessors_option()
 def command(
     judgements: tuple[str, ...],
     collection: str | None,
     output: str,
-    *,
-    force: bool,
-    **options: Any,
+    empty: str,
+    only_topics: tuple[str, ...] | None,
+    assessors: str,
 ) -> None:
     """Write runs of known quality, made from judgements.
 
@@ -77,19 +46,16 @@ def command(
     around them (SL), the whole document (SLD), the largest elements inside them (SS) or the
     innermost of those (SST). Documents are ranked by decreasing highlighted text (R), with the
     first two swapped (RS), with a non-relevant one put first (RI), or both (RSI). 'foveal fidelity'
-    tells which must score better.
+    tests whether measures order these runs as expected.
     """
-    from foveal.analysis.simulation import simulate
+    from foveal.analysis.fidelity import simulate
     from foveal.files.atomic import check_folder, write_folder
     from foveal.formats.jsonl import write_run
 
-    beside = None if force else ()
-    check_folder(output, beside=beside)
-    chosen = given_options(options)
-    length = len(chosen.get("parts", PARTS)) * len(chosen.get("rankings", RANKINGS))
-    with progress_bar(length, "simulating") as advance:
-        made = simulate(list(judgements), collection, progress=advance, **chosen)
-    files = {f"{run.name}.jsonl": write_run(run) for run in made.runs}
-    write_folder(output, files, beside=beside)
+    check_folder(output)
+    made = simulate(
+        list(judgements), collection, empty=empty, only_topics=only_topics, assessors=assessors
+    )
+    write_folder(output, {f"{run.name}.jsonl": write_run(run) for run in made.runs})
     warn(made.notes)
-    say(f"{len(files)} runs of {len(made.topics)} topics written to {output}")
+    say(f"{len(made.runs)} runs of {len(made.topics)} topics written to {output}")
