@@ -16,7 +16,7 @@ from foveal import spans
 from foveal._version import __version__
 from foveal.collection import Collection
 from foveal.collection.placement import place_judgements
-from foveal.errors import InputError, UsageError, counted, some
+from foveal.errors import UsageError, counted, some
 from foveal.formats import read_judgements
 from foveal.model import UNKNOWN, Judgements, Provenance
 from foveal.model.result_object import Result
@@ -32,7 +32,7 @@ Bools = npt.NDArray[np.bool_]
 
 REACH = (0, 100, 500, 1000)
 """Distances in characters within which best entry points are counted as close."""
-COUNTS = ("topics", "documents", "alone", "characters", "bep_documents", "elements")
+COUNTS = ("topics", "documents", "characters", "bep_documents", "elements")
 """Columns with numbers of compared items."""
 FIGURES = (
     *("observed", "kappa", "f1", "jaccard", "alpha", "doc_observed", "doc_kappa"),
@@ -46,27 +46,6 @@ _MOST = 4
 """Number of grades of the longest scale, 0 to 3."""
 
 
-_TEXT = {name: name for name in (*COUNTS[:3], *FIGURES[:7])} | {
-    "documents": "docs",
-    "f1": "F1",
-    "jaccard": "Jaccard",
-    "doc_observed": "doc obs.",
-    "doc_kappa": "doc kappa",
-}
-"""Columns of the table of text and documents, and their headings."""
-_TEXT_NOTES = (
-    "docs: judged by both (all: by two or more); alone: by one, of topics both judged.",
-    "observed, kappa, F1, Jaccard: of characters; alpha: Krippendorff's, of passages.",
-)
-_ENTRY = {
-    "bep_documents": "docs",
-    "bep_mean": "mean",
-    "bep_median": "median",
-    **{f"bep_{reach}": f"<={reach}" for reach in REACH},
-}
-_ELEMENTS = {"elements": "elements", "grade_kappa": "kappa"}
-
-
 @dataclass(frozen=True, eq=False)
 class Agreement(Result):
     """The agreement of assessors, topic by topic and pair by pair."""
@@ -78,14 +57,9 @@ class Agreement(Result):
     ``second`` (null: all of them). ``over`` is ``topic`` for one topic, ``pooled`` for all topics
     pooled, and ``mean`` for the mean over topics with a figure. The other columns are `COUNTS` and
     `FIGURES`; undefined figures are nan."""
-    averaged: pl.DataFrame
-    """For each row of means the number of topics behind each figure."""
     notes: tuple[str, ...] = ()
     """Warnings, and reasons why figures are not defined."""
     meta: Mapping[str, Any] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return f"<Agreement: {len(self.assessors)} assessors, {len(self.topics)} topics>"
 
     def value(
         self,
@@ -106,36 +80,25 @@ class Agreement(Result):
         wanted = {"over": over, "topic": topic, "first": first, "second": second}
         row = self.frame.filter(pl.col(name).eq_missing(value) for name, value in wanted.items())
         if not len(row):
-            whom = "the assessors" if pair is None else f"{first!r} and {second!r}"
-            where = "any topic" if topic is None else f"topic {topic!r}"
-            raise UsageError(f"{whom} have no document of {where} in common")
+            raise UsageError(f"no document in common: topic {topic or ALL}, pair {pair or ALL}")
         found = row[figure][0]
         return math.nan if found is None else float(found)
 
     def parts(self) -> dict[str, Any]:
-        """Return all rows, and the numbers of topics behind the means."""
-        return {
-            "assessors": self.assessors,
-            "topics": self.topics,
-            "rows": self.frame.to_dicts(),
-            "averaged": self.averaged.to_dicts(),
-        }
-
-    def _select(self, *, per_topic: bool) -> pl.DataFrame:
-        return self.frame if per_topic else self.frame.filter(pl.col("over") != "topic")
+        """Return all rows."""
+        rows = self.frame.to_dicts()
+        return {"assessors": self.assessors, "topics": self.topics, "rows": rows}
 
     def rows(self, *, per_topic: bool = False) -> Iterator[dict[str, Any]]:
         """Yield the two assessors, the topic, what the row is over, figure and value.
 
         ``all`` is all topics or all assessors.
         """
-        for row in self._select(per_topic=per_topic).iter_rows(named=True):
-            for name in (*COUNTS, *FIGURES):
+        for row in self.frame.iter_rows(named=True):
+            head = {name: row[name] or ALL for name in ("first", "second", "topic", "over")}
+            for name in (*COUNTS, *FIGURES) if per_topic or row["over"] != "topic" else ():
                 yield {
-                    "first": row["first"] or ALL,
-                    "second": row["second"] or ALL,
-                    "topic": row["topic"] or ALL,
-                    "over": row["over"],
+                    **head,
                     "figure": name,
                     "value": math.nan if row[name] is None else row[name],
                 }
@@ -153,35 +116,46 @@ class Agreement(Result):
 
     def tables(self, *, per_topic: bool = False) -> list[Table]:
         """Return tables of text and documents, of best entry points, and of grades."""
-        whole = self.frame.filter(self.frame["topic"].is_null())
-        title = f"Agreement of {len(self.assessors)} assessors on text and documents"
-        parts: list[tuple[Mapping[str, str], str, tuple[str, ...]]] = [(_TEXT, title, _TEXT_NOTES)]
-        if whole["bep_documents"].sum():
+        parts: list[tuple[str, dict[str, str], tuple[str, ...]]] = [
+            (f"Agreement of {len(self.assessors)} assessors on text and documents", _TEXT, _NOTES)
+        ]
+        if self.frame["bep_documents"].sum():
             title = "Best entry points: characters apart, and the share of documents within"
-            parts.append((_ENTRY, title, ()))
-        if whole["elements"].sum():
-            parts.append((_ELEMENTS, "Grades of elements: kappa with linear weights", ()))
-        rows = self._select(per_topic=per_topic)
-        if len(self.averaged) == 2:  # one pair: its rows are those of all assessors
-            rows = rows.filter(rows["first"].is_not_null())
+            parts.append((title, _ENTRY, ()))
+        if self.frame["elements"].sum():
+            parts.append(("Grades of elements: kappa with linear weights", _ELEMENTS, ()))
+        rows = self.frame if per_topic else self.frame.filter(pl.col("over") != "topic")
+        if len(self.assessors) == 2:  # the rows of the pair are those of all assessors
+            rows = rows.filter(pl.col("first").is_not_null())
         tables = []
-        averaged, topics = self.averaged.row(-1, named=True), int(self.value("topics"))
-        for columns, title, notes in parts:
+        for title, columns, notes in parts:
             lines = []
             for row in rows.iter_rows(named=True):
                 who = ALL if row["first"] is None else f"{row['first']} - {row['second']}"
-                where = row["over"] if row["topic"] is None else row["topic"]
-                lines.append((who, where, *(_format_figure(name, row[name]) for name in columns)))
+                cells = (_format_figure(name, row[name]) for name in columns)
+                lines.append((who, row["topic"] or row["over"], *cells))
             header = ("assessors", "topic" if per_topic else "over", *columns.values())
-            fewer = [
-                f"{label} {averaged[name]} of {counted(topics, 'topic')}"
-                for name, label in columns.items()
-                if averaged.get(name, topics) < topics
-            ]
-            missing = "Topics without a value are not in the means of all assessors"
-            said = (*notes, f"{missing}: {', '.join(fewer)}.") if fewer else notes
-            tables.append(Table(header, tuple(lines), labels=2, title=title, notes=said))
+            tables.append(Table(header, tuple(lines), labels=2, title=title, notes=notes))
         return tables
+
+
+_TEXT = {name: name for name in ("topics", "documents", *FIGURES[:7])} | {
+    "documents": "docs",
+    "f1": "F1",
+    "jaccard": "Jaccard",
+    "doc_observed": "doc obs.",
+    "doc_kappa": "doc kappa",
+}
+_ENTRY = {"bep_documents": "docs", "bep_mean": "mean", "bep_median": "median"} | {
+    f"bep_{reach}": f"<={reach}" for reach in REACH
+}
+_ELEMENTS = {"elements": "elements", "grade_kappa": "kappa"}
+"""The columns of the tables, and their headings."""
+_NOTES = (
+    "docs: judged by both (all: by two or more).",
+    "observed, kappa, F1, Jaccard: of characters; alpha: Krippendorff's, of passages.",
+    "mean: over the topics on which a figure is defined.",
+)
 
 
 def _format_figure(name: str, value: float | None) -> str:
@@ -235,18 +209,17 @@ def agreement(
         if unknown := [topic for topic in wanted if topic not in given.topics]:
             raise UsageError(f"topics wanted but not judged: {some(unknown)}")
         given = given.for_topics(wanted)
+    assert given.assessor is not None
     if assessors is not None:
         named = list(assessors)
         if strange := [name for name in named if name not in given.assessors]:
             known = some(given.assessors)
             raise UsageError(f"assessors not among the judgements: {some(strange)} ({known})")
-        assert given.assessor is not None
         given = given.only(given.assessor.is_in(named).to_numpy())
     if len(given.assessors) < 2:
-        who = given.assessors[0] if given.assessors else "nobody"
         raise UsageError(
-            f"all judgements are of one assessor, {who!r}; agreement is between two or more, each "
-            "in a file of their own or named in the judgements"
+            f"all judgements are of one assessor, {''.join(given.assessors)!r}; agreement is "
+            "between two or more, each in a file of their own or named in the judgements"
         )
     given.check_lengths()
     if collection is not None:
@@ -254,14 +227,13 @@ def agreement(
     if not given.relevant.any():  # all relevant text is known, as there is none
         given = replace(given, has_text=True)
     compared = _SideBySide(given.united())
-    frame, averaged = compared.tables()
     notes = (*given.notes, *compared.notes())
     meta = {
         "version": __version__,
         "inputs": [{"path": s.path, "sha256": s.sha256} for s in given.sources],
         "warnings": list(notes),
     }
-    return Agreement(compared.assessors, given.topics, frame, averaged, notes, meta)
+    return Agreement(compared.assessors, given.topics, compared.tabulate(), notes, meta)
 
 
 def _read(judgements: Given | Sequence[Given] | Mapping[str, Given]) -> Judgements:
@@ -273,18 +245,12 @@ def _read(judgements: Given | Sequence[Given] | Mapping[str, Given]) -> Judgemen
         names, given = list(judgements), list(judgements.values())
     else:
         given = [judgements] if isinstance(judgements, Given) else list(judgements)
-        places = [
-            item.sources[0].path if isinstance(item, Judgements) else str(item) for item in given
-        ]
+        places = [own.sources[0].path if isinstance(own, Judgements) else str(own) for own in given]
         if twice := [place for place in places if places.count(place) > 1]:
-            raise UsageError(
-                f"{twice[0]} is given twice; expected the judgements of another assessor"
-            )
+            raise UsageError(f"{twice[0]} is given twice; expected another assessor's judgements")
         stems = [Path(p).name if Path(p).is_dir() else Provenance(p).stem for p in places]
-        names = [
-            stem if stems.count(stem) == 1 else place
-            for stem, place in zip(stems, places, strict=True)
-        ]
+        pairs = zip(stems, places, strict=True)
+        names = [stem if stems.count(stem) == 1 else place for stem, place in pairs]
     if not given:
         raise UsageError("no judgements given")
     parts = []
@@ -308,8 +274,6 @@ class _SideBySide:
         n = len(self.assessors)
         code = {name: i for i, name in enumerate(self.assessors)}
         assessor = judgements.assessor.replace_strict(code, return_dtype=pl.Int64).to_numpy()
-        self.judged = np.zeros((len(judgements.topics), n), dtype=np.int64)
-        np.add.at(self.judged, (judgements.topic, assessor), 1)
         self.several = np.bincount(judgements.pair, minlength=len(judgements))[judgements.pair]
         """Number of assessors who judged the document of each row."""
         shared = self.several > 1
@@ -333,20 +297,8 @@ class _SideBySide:
         """True if one line of a file names both assessors, and so is not the word of either."""
         judgements.check_lengths(ends=False)
         self.length = judgements.documents.length[judgements.documents.number]
-        lost = shared & (self.length < 0)
-        self.sized = judgements.has_text and not (lost == shared).all()
-        """True if lengths are known; known lengths of some documents only are refused."""
-        if self.sized and lost.any():
-            raise InputError(
-                judgements.problem(
-                    "judgements.length",
-                    row,
-                    f"the length of document {judgements.doc[row]!r} is not known, but that of "
-                    "others is; expected a length for all, or a collection (--collection) that "
-                    "knows it",
-                )
-                for row in np.unique(judgements.pair[lost]).tolist()
-            )
+        self.sized = judgements.has_text and bool((self.length[shared] >= 0).all())
+        """True if the lengths of all documents are known."""
         # Figures of each couple, summed up later.
         self.shared_size, self.difference = self._compare_units()
         entry = judgements.relevant & (judgements.bep >= 0)
@@ -418,63 +370,39 @@ class _SideBySide:
     def notes(self) -> Iterator[str]:
         """Yield notes on judgements left out and on undefined figures."""
         judgements = self.judgements
-        documents = np.unique(judgements.pair[self.several == 1])
-        if len(documents):
-            yield (
-                f"documents that only one assessor judged for a topic: {len(documents)}; they are "
-                "left out"
-            )
-        n = len(self.assessors)
-        judged = (self.judged > 0).astype(np.int64)
-        apart = np.triu(judged.T @ judged > 0, 1)
-        apart[self.pair // n, self.pair % n] = False
-        if apart.any():
-            names = [" and ".join(self.assessors[i] for i in two) for two in np.argwhere(apart)]
-            yield f"assessors of one topic with no document in common: {some(names)}"
+        if alone := len(np.unique(judgements.pair[self.several == 1])):
+            yield f"documents that only one assessor judged for a topic: {alone}; they are left out"
         if not judgements.has_text:
-            by_path = judgements.places is not None
-            mend = "; a collection (--collection) places it" if by_path else ""
-            yield f"no highlighted text is known: only documents are compared{mend}"
+            yield "no highlighted text is known (a collection places XPaths): only documents count"
         elif not self.sized:
             yield (
-                "no document has a length: observed agreement, kappa and alpha of characters are "
+                "documents have no length: observed agreement, kappa and alpha of characters are "
                 "not defined; a collection (--collection) knows lengths"
             )
 
-    def tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the frames of an `Agreement`: its rows, and numbers of averaged topics."""
+    def tabulate(self) -> pl.DataFrame:
+        """Return the rows of an `Agreement`."""
         rows: list[dict[str, Any]] = []
-        averaged: list[dict[str, Any]] = []
-        several = (self.judged > 0).sum(axis=1) > 1
-        lone = np.bincount(self.judgements.topic[self.several == 1], minlength=len(several))
         for pair in (*np.unique(self.pair).tolist(), None):
-            names = {"first": None, "second": None}
-            couples, alone = np.arange(len(self.pair)), lone * several
+            names: dict[str, str | None] = {"first": None, "second": None}
+            couples = np.arange(len(self.pair))
             if pair is not None:
                 one, two = divmod(pair, len(self.assessors))
                 names = {"first": self.assessors[one], "second": self.assessors[two]}
                 couples = np.flatnonzero(self.pair == pair)
-                a, b = self.judged[:, one], self.judged[:, two]
-                both = np.bincount(self.topic[couples], minlength=len(several))
-                alone = np.where((a > 0) & (b > 0), a + b, 0) - 2 * both
-            order = couples[np.argsort(self.topic[couples], kind="stable")]
-            topics, starts = np.unique(self.topic[order], return_index=True)
-            own = [
-                {"topic": self.judgements.topics[topic], **names, "over": "topic"}
-                | {**self._measure(group, joint=pair is None), "alone": alone[topic]}
-                for topic, group in zip(topics.tolist(), np.split(order, starts[1:]), strict=True)
-            ]
-            whole = {**self._measure(couples, joint=pair is None), "alone": alone.sum()}
+            own = []
+            for topic in np.unique(self.topic[couples]).tolist():
+                figures = self._measure(couples[self.topic[couples] == topic], joint=pair is None)
+                label = self.judgements.topics[topic]
+                own.append({"topic": label, **names, "over": "topic", **figures})
             known = {n: [row[n] for row in own if not math.isnan(row[n])] for n in FIGURES}
             means = {name: _ratio(sum(values), len(values)) for name, values in known.items()}
-            rows += own
-            rows.append({"topic": None, **names, "over": "pooled", **whole})
-            rows.append({"topic": None, **names, "over": "mean", **whole, **means})
-            averaged.append({**names, **{name: len(values) for name, values in known.items()}})
+            whole = self._measure(couples, joint=pair is None)
+            pooled = {"topic": None, **names, "over": "pooled", **whole}
+            rows += [*own, pooled, {**pooled, "over": "mean", **means}]
         types: dict[str, Any] = dict.fromkeys(("topic", "first", "second", "over"), pl.String)
         types |= dict.fromkeys(COUNTS, pl.Int64) | dict.fromkeys(FIGURES, pl.Float64)
-        frame = pl.DataFrame(rows, schema=types)
-        return frame, pl.DataFrame(averaged, schema_overrides=dict.fromkeys(names, pl.String))
+        return pl.DataFrame(rows, schema=types)
 
     def _measure(self, couples: Ints, *, joint: bool) -> dict[str, Any]:
         """Return counts and figures of some couples.

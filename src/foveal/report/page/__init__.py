@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from foveal.analysis.comparison import compare
-from foveal.analysis.gain_curves import GainCurves
 from foveal.analysis.score_matrix import check_assessors, select_labels
 from foveal.collection import SourceTexts
 from foveal.errors import UsageError
@@ -40,8 +39,8 @@ _CURVES = 12
 _EFFORT, _EFFORT_POINTS = "charR", 7
 _READ = ("iP", "AiP")
 """Measures of text read in order, which the graph of reading effort explains."""
-_RANK, _LEVEL, _RANKS = 10, 0.5, 100
-"""Where nxCG and ep are read off in the graph of cumulated gain, and its last rank."""
+_RANKS = 100
+"""The last rank in the graph of cumulated gain."""
 _DOCUMENTS = 600_000
 """Bytes of document views, if the rest of the page leaves that much."""
 _FURNITURE = 20_000
@@ -121,11 +120,11 @@ def report_page(
     curves = _choose_graphs(known)
     gained = next((GRAPHS["gain"].adapt(m) for m in known if isinstance(m, Cumulated)), None)
     points = [point for _, own in curves for point in own]
-    points += [] if gained is None else gain_measures(gained, _RANK, _LEVEL)
+    points += () if gained is None else gain_measures(gained)
     evaluation = Evaluation(
         given, [*measures, *points], task=task, collection=collection, **options
     )
-    profile = partial(profile_run, gains=None if gained is None else gained @ _RANK)
+    profile = partial(profile_run, gains=None if gained is None else gain_measures(gained)[0])
     profiles = list(map_runs(profile, evaluation, list(runs), executor, progress))
     everything = evaluation.results([own.scores for own in profiles])
     groups = everything.meta.get("groups", ())
@@ -138,11 +137,8 @@ def report_page(
     for kind, own in curves:
         graphs += kind.graphs(everything.only([point.label for point in own]))
     if gained is not None:
-        gains = []
-        for name, run, counted in zip(everything.runs, profiles, everything.counted, strict=True):
-            topics = [topic for topic, use in zip(gold.topics, counted, strict=True) if use]
-            gains.append(GainCurves.over_topics(name, run.curves, topics))
-        graphs.append(gain_graph(gains, everything, gained, rank=_RANK, level=_LEVEL, ranks=_RANKS))
+        gains = [own.curves for own in profiles]
+        graphs.append(gain_graph(gains, everything, gained, ranks=_RANKS))
     comparison = None
     ranking = [label for label in results.measures if direction(label)]
     if len(results.runs) > 1 and ranking:
@@ -189,7 +185,7 @@ def _choose_graphs(measures: Sequence[Measure]) -> list[tuple[GraphKind, tuple[M
         drawn = [
             (kind, kind.adapt(measure))
             for kind in GRAPHS.values()
-            if kind.source == "results" and kind.special is None and measure.name in kind.family
+            if kind.source == "curves" and measure.name in kind.family
         ]
         if measure.name in _READ:
             drawn.append((GRAPHS["effort"], find_measure(_EFFORT)))
