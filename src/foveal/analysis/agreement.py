@@ -269,9 +269,7 @@ class _SideBySide:
 
     def __init__(self, judgements: Judgements) -> None:
         assert judgements.assessor is not None
-        self.judgements = judgements
-        self.assessors = judgements.assessors
-        n = len(self.assessors)
+        self.judgements, self.assessors = judgements, judgements.assessors
         code = {name: i for i, name in enumerate(self.assessors)}
         assessor = judgements.assessor.replace_strict(code, return_dtype=pl.Int64).to_numpy()
         self.several = np.bincount(judgements.pair, minlength=len(judgements))[judgements.pair]
@@ -279,7 +277,7 @@ class _SideBySide:
         shared = self.several > 1
         if not shared.any():
             raise UsageError(
-                f"no document was judged by two of the {n} assessors "
+                f"no document was judged by two of the {len(code)} assessors "
                 f"({some(self.assessors)}) for the same topic; there is nothing to compare"
             )
         rows = {"document": judgements.pair, "assessor": assessor, "row": np.arange(len(assessor))}
@@ -289,23 +287,31 @@ class _SideBySide:
             .filter(pl.col("assessor") < pl.col("assessor_2"))
             .sort("row", "row_2")
         )
-        self.first, self.second = both["row"].to_numpy(), both["row_2"].to_numpy()
-        self.topic = judgements.topic[self.first]
-        self.pair = assessor[self.first] * n + assessor[self.second]
-        line, file, first, second = judgements.line, judgements.file, self.first, self.second
-        one_line = (line[first] == line[second]) & (file[first] == file[second])
-        """True if one line of a file names both assessors, and so is not the word of either."""
+        first, second = both["row"].to_numpy(), both["row_2"].to_numpy()
+        self.first, self.second = first, second
+        self.topic = judgements.topic[first]
+        self.pair = assessor[first] * len(code) + assessor[second]
         judgements.check_lengths(ends=False)
         self.length = judgements.documents.length[judgements.documents.number]
         self.sized = judgements.has_text and bool((self.length[shared] >= 0).all())
         """True if the lengths of all documents are known."""
-        # Figures of each couple, summed up later.
-        self.shared_size, self.difference = self._compare_units()
-        entry = judgements.relevant & (judgements.bep >= 0)
+        # Tables and figures of each couple, summed up later.
+        size, relevant = judgements.rel_size, judgements.relevant
+        overlap, self.difference = self._compare_units()
+        length = self.length[first] if self.sized else np.full(len(first), np.nan)
+        self.text = _cross(length, size[first], size[second], overlap)
+        if not judgements.has_text:
+            self.text[:] = np.nan
+        found = relevant[first], relevant[second]
+        self.documents = _cross(np.ones(len(first)), *found, found[0] & found[1])
+        # One line of a file that names both assessors has their best entry points and grades once.
+        line, file = judgements.line, judgements.file
+        own = (line[first] != line[second]) | (file[first] != file[second])
+        entry = relevant & (judgements.bep >= 0)
         apart = np.abs(judgements.bep[first] - judgements.bep[second])
-        self.apart = np.where(entry[first] & entry[second] & ~one_line, apart, UNKNOWN)
+        self.apart = np.where(entry[first] & entry[second] & own, apart, UNKNOWN)
         """Distance of best entry points in documents that both find relevant."""
-        self.grades = self._compare_grades(~one_line)
+        self.grades = self._compare_grades(own)
         # A gap before every unit and one after the last, which ends with its document.
         places = np.arange(len(judgements.start)) + judgements.row
         self.gaps = np.zeros(len(places) + len(judgements), dtype=np.int64)
@@ -344,12 +350,13 @@ class _SideBySide:
         difference += np.bincount(owner[alone], lengths**2, number)
         return np.bincount(couple, high - low, number).astype(np.int64), difference
 
-    def _compare_grades(self, usable: Bools) -> Ints | None:
+    def _compare_grades(self, usable: Bools) -> Floats:
         """Count the elements of each couple by the two grades they have."""
+        counts = np.zeros((len(self.first), _MOST, _MOST))
         elements = self.judgements.elements
         name = next((g for g in _GRADES if elements is not None and g in elements.columns), None)
         if elements is None or name is None:
-            return None
+            return counts
         graded = (
             elements.filter(pl.col(name).is_not_null())
             .select("row", "xpath", grade=pl.col(name).cast(pl.String).replace("?", "0"))
@@ -363,7 +370,6 @@ class _SideBySide:
             .join(graded, on="row")
             .join(graded.rename({"row": "other", "grade": "grade_2"}), on=["other", "xpath"])
         )
-        counts = np.zeros((len(self.first), _MOST, _MOST), dtype=np.int64)
         np.add.at(counts, tuple(both.select("couple", "grade", "grade_2").to_numpy().T), 1)
         return counts
 
@@ -410,44 +416,38 @@ class _SideBySide:
         Tables of one pair of assessors add up. Tables of several pairs are joined by their
         disagreement, which has no first and second. Alpha of `joint` couples is of all assessors.
         """
-        judgements = self.judgements
         first, second = self.first[couples], self.second[couples]
-        pairs, table = np.unique(self.pair[couples], return_inverse=True)
+        pairs, number = np.unique(self.pair[couples], return_inverse=True)
 
-        def pool(column: npt.NDArray[Any]) -> Floats:
-            return np.bincount(table, column).astype(np.float64)
+        def pool(tables: Floats) -> Floats:
+            pooled = np.zeros((len(pairs), *tables.shape[1:]))
+            np.add.at(pooled, number, tables[couples])
+            return pooled
 
-        size, relevant = judgements.rel_size, judgements.relevant
-        length = self.length[first] if self.sized else np.full(len(first), np.nan)
-        a, b, both = map(pool, (size[first], size[second], self.shared_size[couples]))
-        observed, kappa = compare_marks(pool(length), a, b, both)
-        c, d = relevant[first], relevant[second]
-        doc_observed, doc_kappa = compare_marks(*map(pool, (np.ones(len(c)), c, d, c & d)))
-        either = float((a + b).sum()) if judgements.has_text else math.nan
-        _, one_each = np.unique(judgements.pair[first], return_index=True)
-        apart = np.sort(self.apart[couples])
-        apart = apart[np.searchsorted(apart, 0) :]
-        grades = np.zeros((len(pairs), _MOST, _MOST), dtype=np.int64)
-        if self.grades is not None:
-            np.add.at(grades, table, self.grades[couples])
+        text, grades = pool(self.text), pool(self.grades)
+        observed, kappa = compare_marks(text)
+        doc_observed, doc_kappa = compare_marks(pool(self.documents))
+        both, either = float(text[:, 1, 1].sum()), float(text[:, 1].sum() + text[:, :, 1].sum())
+        _, one_each = np.unique(self.judgements.pair[first], return_index=True)
+        apart = self.apart[couples][self.apart[couples] >= 0]
         rows = np.unique([first, second]) if joint else np.concatenate([first, second])
         return {
             "topics": len(np.unique(self.topic[couples])),
             "documents": len(one_each),
-            "characters": int(length[one_each].sum()) if self.sized else None,
+            "characters": int(self.length[first][one_each].sum()) if self.sized else None,
             "bep_documents": len(apart),
             "elements": int(grades.sum()),
             "observed": observed,
             "kappa": kappa,
-            "f1": _ratio(2 * float(both.sum()), either),
-            "jaccard": _ratio(float(both.sum()), either - float(both.sum())),
+            "f1": _ratio(2 * both, either),
+            "jaccard": _ratio(both, either - both),
             "alpha": self._alpha(couples, rows, joint=joint) if self.sized else math.nan,
             "doc_observed": doc_observed,
             "doc_kappa": doc_kappa,
             "bep_mean": _ratio(float(apart.sum()), len(apart)),
             "bep_median": float(np.median(apart)) if len(apart) else math.nan,
             **{f"bep_{r}": _ratio(float((apart <= r).sum()), len(apart)) for r in REACH},
-            "grade_kappa": math.nan if self.grades is None else weighted_kappa(grades),
+            "grade_kappa": compare_marks(grades)[1],
         }
 
     def _alpha(self, couples: Ints, rows: Ints, *, joint: bool) -> float:
@@ -486,34 +486,24 @@ def _sum(values: Floats) -> float:
     return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
-def compare_marks(
-    total: Floats, first: Floats, second: Floats, both: Floats
-) -> tuple[float, float]:
-    """Return observed agreement and kappa of two-by-two tables, one for each pair of assessors.
+def _cross(total: Floats | Ints, first: Ints, second: Ints, both: Ints) -> Floats:
+    """Return a table for each couple: of `total` items `first` and `second` marked, by each."""
+    only, other = first.astype(float) - both, second.astype(float) - both
+    tables = np.array([[total - only - other - both, other], [only, both]], dtype=np.float64)
+    return np.moveaxis(tables, -1, 0)
 
-    With A and B marked by either and C by both of n items, A + B - 2C are observed to differ and
-    (A(n-B) + B(n-A))/n expected to; both are summed over the tables, and kappa is 1 -
-    observed/expected. For one table this is Cohen's kappa. The order of the two assessors does not
-    matter.
 
-    >>> table = (np.array([x]) for x in (100.0, 40.0, 30.0, 20.0))
-    >>> [round(value, 4) for value in compare_marks(*table)]
+def compare_marks(counts: Floats) -> tuple[float, float]:
+    """Return observed agreement and linearly weighted kappa of items with marks from 0 up.
+
+    `counts` has a table of the two marks of items for each pair of assessors. The differences |a-b|
+    are summed as observed, and as expected of independent assessors who give each mark as often as
+    these do; kappa is 1 - observed/expected. For one table of marks 0 and 1 this is Cohen's kappa.
+    The order of the two assessors does not matter.
+
+    >>> [round(value, 4) for value in compare_marks(np.array([[[50.0, 10], [20, 20]]]))]
     [0.7, 0.3478]
-    """
-    differ = float((first + second - 2 * both).sum())
-    cross = first * (total - second) + second * (total - first)
-    chance = np.divide(cross, total, out=np.zeros(len(total)), where=total > 0)
-    return 1 - _ratio(differ, float(total.sum())), 1 - _ratio(differ, _sum(chance))
-
-
-def weighted_kappa(counts: Ints) -> float:
-    """Return the linearly weighted kappa of graded items.
-
-    1 - observed/expected, the sums of |a-b| as observed, and as expected of independent assessors
-    who give each grade as often as these do. `counts` has a table of the two grades of items for
-    each pair of assessors.
-
-    >>> round(weighted_kappa(np.array([[[1, 0, 0], [0, 0, 1], [0, 1, 1]]])), 4)
+    >>> round(compare_marks(np.array([[[1.0, 0, 0], [0, 0, 1], [0, 1, 1]]]))[1], 4)
     0.4286
     """
     step = np.arange(counts.shape[1])
@@ -521,7 +511,8 @@ def weighted_kappa(counts: Ints) -> float:
     first, second, number = counts.sum(axis=2), counts.sum(axis=1), counts.sum(axis=(1, 2))
     cross = np.einsum("ti,ij,tj->t", first, weights, second)
     chance = np.divide(cross, number, out=np.zeros(len(number)), where=number > 0)
-    return 1 - _ratio(float((counts * weights).sum()), _sum(chance))
+    differ = float((counts * weights).sum())
+    return 1 - _ratio(differ, float(number.sum())), 1 - _ratio(differ, _sum(chance))
 
 
 def expected_disagreement(units: Ints, gaps: Ints, size: float) -> float:

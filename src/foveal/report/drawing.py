@@ -25,16 +25,7 @@ __all__ = ["DASHES", "MARKERS", "PALETTE", "PICTURES", "draw", "figure", "form_o
 
 PICTURES = ("svg", "png", "pdf")
 
-PALETTE = (
-    "#0072b2",
-    "#d55e00",
-    "#009e73",
-    "#cc79a7",
-    "#000000",
-    "#e69f00",
-    "#56b4e9",
-    "#882255",
-)
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#882255")
 """Colours of Okabe and Ito, for all kinds of colour vision; wine replaces their faint yellow."""
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "X", "P", "<", ">")

@@ -26,15 +26,7 @@ from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.run import ALL
 from foveal.spans import Ints
 
-__all__ = [
-    "GRAPHS",
-    "GraphKind",
-    "draw_aligned",
-    "find_graph",
-    "gain_graph",
-    "gain_measures",
-    "lengths_graph",
-]
+__all__ = ["GRAPHS", "GraphKind", "draw_aligned", "find_graph", "gain_graph", "gain_measures"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -79,16 +71,9 @@ class GraphKind:
     ) -> tuple[Measure, ...]:
         """Return the measures to score for the graph: all points of its curves.
 
-        Parameters
-        ----------
-        given : text forms of measures
-            Their cut-offs do not matter; by default those of the task, else `default`.
-        task : str, optional
-        ranks : int, optional
-            The last rank of graphs over rank.
+        Measures are those `given`, whose cut-offs do not matter, else those of the task, else the
+        `default`. Graphs over rank end at `ranks`.
 
-        Examples
-        --------
         >>> [str(measure) for measure in GRAPHS["bepd"].measures()][::6]
         ['BEPD(A=0.01)', 'BEPD', 'BEPD(A=100)']
         >>> GRAPHS["ep"].measures(task="2005.CO.Thorough")[0]
@@ -166,7 +151,7 @@ class GraphKind:
             lines = tuple(
                 Line(run, x[:kept], own[i, :kept], series=i) for i, run in enumerate(results.runs)
             )
-            y = self.y if len(self.allowed) == 1 else Axis(_NAMES[bare.name], "share", 0.0)
+            y = self.y if len(self.allowed) == 1 else Axis(bare.name, "share", 0.0)
             unit = bare.settings.get("unit") if self.varied == "budget" else None
             across = self.x if unit is None else replace(self.x, label=f"{unit} read")
             found.append(Graph(self.name, f"{self.title}: {bare}, {of}", across, y, lines))
@@ -264,16 +249,6 @@ def draw_differences(results: Results, label: str) -> Graph:
     return Graph("differences", title, x, Axis("difference", label), lines)
 
 
-_NAMES = {
-    "charR": "recall of characters",
-    "charP": "precision of characters",
-    "charF": "F of characters",
-    "iP": "interpolated precision",
-    "SetOverlap": "results that overlap another",
-    "ListOverlap": "results that overlap an earlier one",
-    "MeanOverlap": "mean overlap with earlier results",
-    "Redundancy": "text returned before",
-}
 _EARLY = tuple(map(str, range(1, 51)))
 _RANKS = (*_EARLY, *(str(15 * p) for p in range(4, 101)))
 """Every rank of the first screen, then those of the official graph."""
@@ -418,11 +393,7 @@ GRAPHS = {kind.name: kind for kind in _KINDS}
 
 
 def find_graph(name: str) -> GraphKind:
-    """Return the kind of graph of a name, in any case.
-
-    >>> find_graph("EP").title
-    'Effort-precision over gain-recall'
-    """
+    """Return the kind of graph of a name, in any case."""
     if name.casefold() not in GRAPHS:
         raise UsageError(f"unknown graph {name!r}; expected {', '.join(GRAPHS)}")
     return GRAPHS[name.casefold()]
@@ -455,16 +426,9 @@ def gain_graph(
 ) -> Graph:
     """Draw the cumulated gain of runs and of the ideal list, and where nxCG and ep are read off.
 
-    Parameters
-    ----------
-    curves : the `cumulate_gains` of each run
-    scores : Results
-        Scores of the same runs by `gain_measures`, for the legend.
-    bare : Measure
-        nxCG with the parameters of the gains.
-    rank, level : where nxCG and ep are read off; a level is a share of all there is to gain
-    topic : one topic instead of the mean over the topics that count for a run
-    ranks : the last rank drawn
+    `curves` are the `cumulate_gains` of each run, `scores` those of the same runs by
+    `gain_measures`, and `bare` is nxCG with the parameters of the gains. A level is a share of all
+    there is to gain. Without a topic, curves are means over the topics that count for a run.
     """
     drawn = []
     for run, own, counted in zip(scores.runs, curves, scores.counted, strict=True):

@@ -30,15 +30,7 @@ from foveal.measures.xcg import Curves
 from foveal.model import UNKNOWN, Judgements, Results, Run, Topics
 from foveal.model.graphs import Graph
 
-__all__ = [
-    "RunProfile",
-    "answer",
-    "collect",
-    "direction",
-    "document_views",
-    "profile_run",
-    "scaled",
-]
+__all__ = ["RunProfile", "collect", "direction", "document_views", "profile_run"]
 
 # -- runs --------------------------------------------------------------------------------------
 
