@@ -126,7 +126,7 @@ def test_white_space_counts_as_the_index_counts_it(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "foveal: the texts of the documents are needed; give --texts"),
+        ([], "foveal: no texts; give --texts"),
         (["--texts", "old", "--quote"], "foveal: --quote adds to the judgements that --repair"),
         (["--texts", "old", "--documents", "old"], "foveal: --texts and --documents both say"),
         (["--texts", "none"], "none: no such file or directory"),

@@ -171,7 +171,6 @@ def agreement(
     *,
     collection: str | Path | None = None,
     topics: Iterable[str] | None = None,
-    assessors: Iterable[str] | None = None,
 ) -> Agreement:
     """Compare the judgements of two or more assessors.
 
@@ -184,8 +183,8 @@ def agreement(
     judgements : Judgements, path, a sequence of them, or a mapping of names to them
     collection : path, optional
         A collection index, which resolves XPaths and knows the lengths of documents.
-    topics, assessors : iterable of str, optional
-        Topics and assessors to compare; by default all.
+    topics : iterable of str, optional
+        Topics to compare; by default all.
 
     Examples
     --------
@@ -209,13 +208,6 @@ def agreement(
         if unknown := [topic for topic in wanted if topic not in given.topics]:
             raise UsageError(f"topics wanted but not judged: {some(unknown)}")
         given = given.for_topics(wanted)
-    assert given.assessor is not None
-    if assessors is not None:
-        named = list(assessors)
-        if strange := [name for name in named if name not in given.assessors]:
-            known = some(given.assessors)
-            raise UsageError(f"assessors not among the judgements: {some(strange)} ({known})")
-        given = given.only(given.assessor.is_in(named).to_numpy())
     if len(given.assessors) < 2:
         raise UsageError(
             f"all judgements are of one assessor, {''.join(given.assessors)!r}; agreement is "

@@ -13,18 +13,12 @@ from foveal.cli.shared import emit_result, warn
     cls=opt.Command,
     examples=(
         "foveal agree -j ann.qrels -j bob.qrels",
-        "foveal agree -j both.jsonl -q -f html -o agreement.html",
         "foveal agree -j pools/ -C wiki.fvx",
     ),
 )
 @opt.judgements_option(required=True)
 @opt.collection_option("where judgements are XPaths or lack the lengths of documents")
 @opt.only_topics_option
-@opt.option(
-    "--only-assessors=LIST",
-    "Compare only these assessors or pools, as in ann,bob.",
-    type=opt.parse_comma_list,
-)
 @opt.per_topic_option
 @opt.format_option(more="; json holds everything")
 @opt.output_option
@@ -32,7 +26,6 @@ def command(
     judgements: tuple[str, ...],
     collection: str | None,
     only_topics: tuple[str, ...] | None,
-    only_assessors: tuple[str, ...] | None,
     form: str | None,
     output: str | None,
     *,
@@ -50,8 +43,6 @@ def command(
     """
     from foveal.analysis.agreement import agreement
 
-    found = agreement(
-        list(judgements), collection=collection, topics=only_topics, assessors=only_assessors
-    )
+    found = agreement(list(judgements), collection=collection, topics=only_topics)
     warn(found.notes)
     emit_result(found, form, output, per_topic=per_topic)

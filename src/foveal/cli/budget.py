@@ -10,6 +10,8 @@ from foveal.cli import options as opt
 from foveal.cli.shared import emit_result, given_options, list_files, open_inputs, warn
 from foveal.errors import UsageError
 
+_UNIT = click.Choice(("characters", "tokens", "results"))
+
 
 def parse_budgets(text: str) -> tuple[int, ...]:
     """Return the numbers of ``250,500,1000``."""
@@ -31,18 +33,9 @@ def parse_budgets(text: str) -> tuple[int, ...]:
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @opt.scoring_options(one_measure=True)
-@opt.option(
-    "--unit",
-    "Unit of a budget; tokens are a field of the results.",
-    type=click.Choice(("characters", "tokens", "results")),
-    default="characters",
-)
-@opt.option("--at=LIST at", "These budgets, as in 250,500,1000.", type=parse_budgets)
-@opt.option(
-    "--up-to",
-    "Twenty budgets up to N [default: up to what half of the topics of every run offer].",
-    type=opt.POSITIVE,
-)
+@opt.option("--unit", "Unit of a budget; results give tokens.", type=_UNIT, default="characters")
+@opt.option("--at=LIST", "These budgets, as in 250,500,1000.", type=parse_budgets)
+@opt.option("--up-to", "Twenty budgets up to N [default: as lists end].", type=opt.POSITIVE)
 @opt.per_topic_option
 @opt.format_option(more="; json holds every topic and can be drawn by 'foveal plot budget'")
 @opt.output_option

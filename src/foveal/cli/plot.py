@@ -8,18 +8,7 @@ from typing import Any
 import click
 
 from foveal.cli import options as opt
-from foveal.cli.shared import (
-    check_saved,
-    choose_task,
-    emit,
-    given_options,
-    list_files,
-    open_inputs,
-    read_saved,
-    say,
-    score_runs,
-    warn,
-)
+from foveal.cli import shared
 from foveal.errors import UsageError
 
 
@@ -37,23 +26,10 @@ from foveal.errors import UsageError
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @opt.scoring_options()
 @opt.option("--topic=T", "Draw this topic instead of the mean over topics.")
-@opt.option(
-    "--ranks",
-    "The last rank of gain, nxcg and overlap [default: where nothing changes any more].",
-    type=opt.POSITIVE,
-)
+@opt.option("--ranks", "The last rank of gain, nxcg and overlap.", type=opt.POSITIVE)
 @opt.option("--title=TEXT", "The title; '' for none, as captions replace it.")
-@opt.option(
-    "--width=INCHES",
-    "Width of a picture; letters keep their size.",
-    type=click.FloatRange(2, 20),
-    default=3.5,
-)
-@opt.option(
-    "-o --output=FILE",
-    "Where to: .svg, .png or .pdf (needs matplotlib), or .dat (data for gnuplot).",
-    required=True,
-)
+@opt.option("--width=INCHES", "Width of a picture.", type=click.FloatRange(2, 20), default=3.5)
+@opt.option("-o --output=FILE", "A .svg, .png or .pdf picture, or .dat for gnuplot.", required=True)
 def command(
     graph: str,
     runs: tuple[str, ...],
@@ -82,16 +58,16 @@ def command(
     from foveal.report import graph_kinds
     from foveal.report.drawing import draw, form_of
 
-    kind, task, form = graph_kinds.find_graph(graph), choose_task(tasks), form_of(output)
+    kind, task, form = graph_kinds.find_graph(graph), shared.choose_task(tasks), form_of(output)
     from_runs = kind.source in ("gains", "lengths")
     if topic is not None and kind.source in ("topics", "lengths"):
         raise UsageError(f"the graph {kind.name} is about all topics; leave out --topic")
-    files, given = list_files(runs), given_options(options)
+    files, given = shared.list_files(runs), shared.given_options(options)
     if not judgements:
-        check_saved(task, options)
+        shared.check_saved(task, options)
         if from_runs:
             raise UsageError(f"the graph {kind.name} is not made of scores; give --judgements")
-        results = Results.joined(read_saved(files), files)
+        results = Results.joined(shared.read_saved(files), files)
         if kind.source == "topics":
             found = select_labels(results.measures, measures)
             results = results.only(found or without_curves(results).measures[:1])
@@ -101,21 +77,21 @@ def command(
         graphs = kind.graphs(results, topic)
     elif not from_runs:
         wanted = [measure.label for measure in kind.measures(measures, task, ranks=ranks)]
-        results = score_runs(*open_inputs(files, judgements), wanted, task, **given)
+        results = shared.score_runs(*shared.open_inputs(files, judgements), wanted, task, **given)
         graphs = kind.graphs(results.only(wanted), topic)
     else:
         check_assessors(options)
         given.pop("workers", None)
-        opened, truth = open_inputs(files, judgements)
+        opened, truth = shared.open_inputs(files, judgements)
         evaluation = Evaluation(truth, kind.measures(measures, task), task=task, **given)
         aligned = [own for run in opened for own in evaluation.align(run)]
         results = evaluation.results(evaluation.score((own,)) for own in aligned)
         graphs = graph_kinds.draw_aligned(
             kind, aligned, results, kind.drawn(measures, task), topic=topic, ranks=ranks
         )
-    warn(results.meta.get("warnings", ()))
+    shared.warn(results.meta.get("warnings", ()))
     for note in dict.fromkeys(note for own in graphs for note in own.notes):
-        say(note)
+        shared.say(note)
     if title is not None:
         graphs = tuple(replace(own, title=title) for own in graphs)
-    emit(draw(graphs, form, width=width), output)
+    shared.emit(draw(graphs, form, width=width), output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,7 +16,6 @@ from foveal.formats.result_files import separated
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from foveal.analysis.segmentation import Segmentation
     from foveal.model import Judgements
 
 _FILES = ("qrels", "gains", "units")
@@ -37,7 +36,6 @@ def _parse_window(text: str) -> tuple[int, int]:
     daily="judgements divisions windows collection tags at per_topic form output",
     examples=(
         "foveal project -j qrels.jsonl --window 200 --window 800/400",
-        "foveal project -j qrels.jsonl --division chunks.jsonl -f qrels -o chunks.qrels",
         "foveal project -j qrels.jsonl -C wiki.fvx --tags p,sec --at 1000,2000",
     ),
 )
@@ -57,31 +55,13 @@ def _parse_window(text: str) -> tuple[int, int]:
 @opt.option("--tags=LIST", "Elements of the collection, as in p,sec.", type=opt.parse_comma_list)
 @opt.option("--at=LIST", "Ceilings of recall at these many characters.", type=parse_budgets)
 @opt.assessors_option()
-@opt.option(
-    "--grades",
-    "qrels: a unit has the grade N times its relevant share, rounded up.",
-    type=opt.POSITIVE,
-    default=1,
-)
-@opt.option(
-    "--threshold",
-    "qrels: leave out units of a smaller relevant share.",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-)
+@opt.option("--grades", "qrels: grade N times the share, rounded up.", type=opt.POSITIVE, default=1)
+@opt.option("--threshold", "qrels: least relevant share.", type=click.FloatRange(0, 1), default=0.0)
 @opt.per_topic_option
-@opt.format_option(
-    (*opt.FORMATS, *_FILES),
-    "; qrels: TREC judgements of units; gains: relevant characters of topics and units; units: "
-    "names and places",
-)
+@opt.format_option((*opt.FORMATS, *_FILES))
 @opt.output_option
 def command(
     judgements: tuple[str, ...],
-    divisions: tuple[str, ...],
-    windows: tuple[tuple[int, int], ...],
-    collection: str | None,
-    tags: tuple[str, ...] | None,
     at: tuple[int, ...] | None,
     assessors: str,
     grades: int,
@@ -90,19 +70,21 @@ def command(
     output: str | None,
     *,
     per_topic: bool,
+    **units: Any,
 ) -> None:
     """Project judgements of characters on units of the documents.
 
     What a division into chunks, windows or elements makes of the relevant text: how much of it lies
-    inside units, which passages are cut, how pure units are, and the best that a run of them could
-    score. With -f qrels, judgements of units for tools that know only documents.
+    inside units, which passages are cut, how pure units are, and bounds of the scores of any run.
+    With -f qrels, TREC judgements of units; with gains, their relevant characters; with units,
+    their names and places.
     """
     from foveal.analysis.projection import Projections, project
     from foveal.formats import read_judgements
 
     truth = read_judgements(list(judgements))
     warn(truth.notes)
-    taken = list(_list_divisions(truth, divisions, windows, collection, tags))
+    taken = list(_list_divisions(truth, **units))
     if not taken:
         raise UsageError("no division given; expected --division, --window or --tags")
     if form in _FILES and len(taken) > 1:
@@ -122,15 +104,15 @@ def command(
 
 def _list_divisions(
     truth: Judgements,
-    files: tuple[str, ...],
+    divisions: tuple[str, ...],
     windows: tuple[tuple[int, int], ...],
     collection: str | None,
     tags: tuple[str, ...] | None,
-) -> Iterator[Segmentation]:
+) -> Iterator[Any]:
     from foveal.analysis.segmentation import Segmentation, read_segmentation
     from foveal.collection import Collection
 
-    yield from map(read_segmentation, files)
+    yield from map(read_segmentation, divisions)
     index = None if collection is None else Collection.open(collection)
     if windows:
         truth.check_lengths(ends=False)
@@ -138,11 +120,6 @@ def _list_divisions(
         if index is not None:
             known = index.lengths(truth.documents.names).tolist()
             lengths = [a if a >= 0 else b for a, b in zip(lengths, known, strict=True)]
-        if -1 in lengths:
-            raise UsageError(
-                f"windows end with their document, and the length of {docs[lengths.index(-1)]!r} "
-                "is not known; give a collection (--collection)"
-            )
         for size, step in windows:
             yield Segmentation.windows(dict(zip(docs, lengths, strict=True)), size, step)
     if tags is not None:

@@ -9,6 +9,8 @@ from foveal.cli.shared import emit, emit_result, say, warn
 from foveal.cli.texts import find_texts, open_judgements
 from foveal.errors import InputError, UsageError, counted, some
 
+_SHARE = click.FloatRange(0, 1, min_open=True)
+
 
 @click.command(
     "verify",
@@ -25,15 +27,8 @@ from foveal.errors import InputError, UsageError, counted, some
 @opt.documents_option
 @opt.texts_option
 @opt.name_from_option
-@opt.option(
-    "--similarity",
-    "Least similarity of a text that counts as a changed quote.",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.7,
-)
-@opt.option(
-    "--repair=OUT", "Write judgements (JSON Lines) in which moved spans are where they are now."
-)
+@opt.option("--similarity", "Least similarity of a changed quote.", type=_SHARE, default=0.7)
+@opt.option("--repair=OUT", "Write judgements (JSON Lines) with moved spans in their new places.")
 @opt.option("--quote", "With --repair: give spans without a quote one, with context.")
 @opt.format_option(more="; json holds everything")
 @opt.output_option
@@ -49,13 +44,11 @@ def command(
 ) -> None:
     """Do judged spans still hold the text they quote?
 
-    Every span of the judgements is looked up in its document: exact, where the quote is at its
-    offset; moved, where it is elsewhere, once or with the context it had; ambiguous, where it is
-    in several places; changed, where something like it is; lost. A span without a quote is only
-    checked to be within its document. With an index, the hash of every document is compared, too.
-
-    The exit code is 1 if something is not as it was; with --repair, if something is left so.
-    Entry points move with the spans around them. What is not certain is listed and left alone.
+    Every quote is looked up in its document: exact, at its offset; moved, if it is elsewhere, once
+    or with the context it had; ambiguous, in several places; changed, if something like it is
+    there; or lost. A span without a quote is only checked to be within its document. With an index,
+    the hash of every document is compared, too. The exit code is 1 if something is not as it was;
+    with --repair, if something is left so: what is not certain is listed and left alone.
     """
     from foveal.analysis.anchors import verify
     from foveal.formats import read_judgements
@@ -67,10 +60,7 @@ def command(
     truth = read_judgements(located) if isinstance(located, list) else located
     source = find_texts(judgements)
     if source is None:
-        raise UsageError(
-            "the texts of the documents are needed; give --texts PATH, or --collection INDEX with "
-            "--documents SOURCE (an index holds no texts)"
-        )
+        raise UsageError("no texts; give --texts PATH, or --collection with --documents SOURCE")
     rule = (truth.header or {}).get("whitespace")
     if rule is not None and rule != source.whitespace:
         text = (
