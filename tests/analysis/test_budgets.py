@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import campaigns
 import foveal
-from foveal.analysis.budgets import BudgetCurves, Leader
+from foveal.analysis.budgets import BudgetCurves
 from foveal.errors import InputError, UsageError
 from foveal.model import Results
 from shared_data import DATA
@@ -87,7 +87,7 @@ def test_runs_cross_on_straight_lines() -> None:
 
 def test_who_leads_stays_in_the_lead_where_another_is_as_good() -> None:
     curves = of_curves([0.2, 0.4, 0.5], [0.3, 0.4, 0.4], budgets=[100, 200, 300])
-    assert curves.leaders == (Leader("b", 100, 200), Leader("a", 300, 300))
+    assert curves.leaders == (("b", 100, 200), ("a", 300, 300))
     summary = curves.summary()
     assert summary.startswith(
         "b is better below 200 tokens, a above; from 100 to 300 this may be chance."
@@ -96,7 +96,7 @@ def test_who_leads_stays_in_the_lead_where_another_is_as_good() -> None:
 
 def test_where_nobody_has_found_anything_nobody_leads_by_name() -> None:
     curves = of_curves([0.0, 0.1, 0.5], [0.0, 0.2, 0.4], budgets=[100, 200, 300])
-    assert curves.leaders == (Leader("b", 100, 200), Leader("a", 300, 300))
+    assert curves.leaders == (("b", 100, 200), ("a", 300, 300))
 
 
 def test_a_crossing_that_few_topics_support_is_not_sure() -> None:
@@ -213,7 +213,7 @@ def test_a_tokeniser_that_counts_nothing_is_refused(returned: object) -> None:
 def test_texts_must_hold_the_results() -> None:
     with pytest.raises(InputError, match="large:1: no text of document 'D' is given"):
         foveal.with_tokens(LARGE, len, {})
-    with pytest.raises(InputError, match="ends at 60, past the 50 characters of document 'D'"):
+    with pytest.raises(InputError, match="ends at 60, past the 50 characters of 'D'"):
         foveal.with_tokens(LARGE, len, {"D": "x" * 50})
     nowhere = replace(LARGE, start=np.full(2, -1), end=np.full(2, -1))
     with pytest.raises(InputError, match="the result has no offsets"):

@@ -32,7 +32,7 @@ from foveal.model.result_object import Result
 from foveal.model.tables import Table
 from foveal.spans import Ints
 
-__all__ = ["BudgetCurves", "Crossing", "Leader", "budget_curves", "with_tokens"]
+__all__ = ["BudgetCurves", "Crossing", "budget_curves", "with_tokens"]
 
 _MEASURES = ("charR", "charP", "charF", "iP")
 _STEPS = 20
@@ -55,14 +55,6 @@ class Crossing(NamedTuple):
     at: float
     low: float
     high: float
-
-
-class Leader(NamedTuple):
-    """A range of budgets at which one run has the best mean."""
-
-    run: str
-    first: int
-    last: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,33 +125,34 @@ class BudgetCurves(Result):
         return tuple(found)
 
     @cached_property
-    def leaders(self) -> tuple[Leader, ...]:
-        """The best run of each range of budgets, with as few changes as ties allow."""
-        found: list[Leader] = []
+    def leaders(self) -> tuple[tuple[str, int, int], ...]:
+        """The best run of each range of budgets, first to last, with few changes where runs tie."""
+        found: list[tuple[str, int, int]] = []
         tied = np.zeros(len(self.runs), dtype=bool)
         means = np.nan_to_num(self.mean.T, nan=-np.inf)
         for budget, own in zip(self.budgets.tolist(), means, strict=True):
             best = own >= own.max() - 1e-12
-            if not (tied & best).any():
-                tied = best
-                found.append(Leader("", budget, budget))
-            tied = tied & best
-            found[-1] = Leader(self.runs[int(tied.argmax())], found[-1].first, budget)
+            first = found.pop()[1] if (tied & best).any() else budget
+            tied = tied & best if first < budget else best
+            found.append((self.runs[int(tied.argmax())], first, budget))
         return tuple(found)
 
     @cached_property
-    def _changes(self) -> list[tuple[Leader, Leader, Crossing | None]]:
-        """Each leader with the next one, and the crossing of their curves between them."""
-        found = []
-        for one, other in pairwise(self.leaders):
-            crossings = self.crossings(one.run, other.run)
-            between = (c for c in crossings if one.last <= c.at <= other.first)
-            found.append((one, other, next(between, None)))
-        return found
+    def _changes(self) -> list[tuple[str, Crossing | None]]:
+        """A sentence on each change of the leader, and the crossing of the curves if there is one.
 
-    def to_results(self) -> Results:
-        """Return the scores under the names that `foveal.evaluate` gives them."""
-        return self.results
+        Runs that are averaged over other topics may have none.
+        """
+        found = []
+        for (one, _, last), (other, first, _) in pairwise(self.leaders):
+            crossings = [c for c in self.crossings(one, other) if last <= c.at <= first]
+            crossing = crossings[0] if crossings else None
+            text = f"{one} is best up to {last} {self.unit}, {other} from {first}."
+            if crossing is not None:
+                text = f"{one} is better below {crossing.at:.0f} {self.unit}, {other} above; "
+                text += f"from {crossing.low:.0f} to {crossing.high:.0f} this may be chance."
+            found.append((text, crossing))
+        return found
 
     def rows(self, *, per_topic: bool = False) -> Iterator[dict[str, Any]]:
         """Yield the scores as `foveal.evaluate` would return them."""
@@ -181,14 +174,7 @@ class BudgetCurves(Result):
         if len(self.leaders) == 1:
             best, first, last = self.leaders[0]
             return f"No run beats {best} at any budget from {first} to {last} {self.unit}."
-        lines = []
-        for one, other, crossing in self._changes:
-            line = f"{one.run} is best up to {one.last} {self.unit}, {other.run} from {other.first}"
-            if crossing is not None:
-                line = f"{one.run} is better below {crossing.at:.0f} {self.unit}, {other.run} above"
-                line += f"; from {crossing.low:.0f} to {crossing.high:.0f} this may be chance"
-            lines.append(f"{line}.")
-        return "\n".join(lines)
+        return "\n".join(text for text, _ in self._changes)
 
     def tables(self, *, per_topic: bool = False) -> list[Table]:
         """Return a row per budget and a column per run, the areas last; many runs are rows."""
@@ -218,21 +204,15 @@ class BudgetCurves(Result):
             Line(f"{run}: area {self.area[run]:.4g}", budgets, self.mean[i], series=i)
             for i, run in enumerate(self.runs)
         ]
-        for one, _, crossing in self._changes:
+        for _, crossing in self._changes:
             if crossing is not None:
-                height = np.interp(crossing.at, budgets, self.mean[self.runs.index(one.run)])
+                height = np.interp(crossing.at, budgets, self.mean[self.runs.index(crossing.below)])
                 ends = np.array([0.0, float(height)])
                 lines.append(Line("", np.full(2, crossing.at), ends, "aid"))
-        return [
-            Graph(
-                "budget",
-                f"Scores at budgets: {self.measure}",
-                Axis(f"{self.unit} read", "per topic", 0.0),
-                Axis(self.measure, "mean over topics", 0.0),
-                tuple(lines),
-                tuple(self.summary().splitlines()),
-            )
-        ]
+        x = Axis(f"{self.unit} read", "per topic", 0.0)
+        y = Axis(self.measure, "mean over topics", 0.0)
+        title, notes = f"Scores at budgets: {self.measure}", tuple(self.summary().splitlines())
+        return [Graph("budget", title, x, y, tuple(lines), notes)]
 
 
 def budget_curves(
@@ -340,16 +320,14 @@ def with_tokens(run: Run, tokeniser: Tokeniser, texts: Mapping[str, str]) -> Run
     for i, (doc, start, end) in enumerate(spans):
         if (doc, start, end) in known:
             continue
-        problem = None
+        at = (run.source.path, int(run.line[i]))
         if doc not in texts:
-            problem = ("texts.missing", f"no text of document {doc!r} is given")
-        elif start == UNKNOWN:
-            problem = ("run.unresolved", "the result has no offsets to count tokens in")
-        elif end > len(texts[doc]):
-            size = f"{len(texts[doc])} characters of document {doc!r}"
-            problem = ("run.span", f"the result ends at {end}, past the {size}")
-        if problem is not None:
-            raise InputError.at(problem[0], run.source.path, int(run.line[i]), problem[1])
+            raise InputError.at("texts.missing", *at, f"no text of document {doc!r} is given")
+        if start == UNKNOWN:
+            raise InputError.at("run.unresolved", *at, "the result has no offsets")
+        if end > len(texts[doc]):
+            text = f"the result ends at {end}, past the {len(texts[doc])} characters of {doc!r}"
+            raise InputError.at("run.span", *at, text)
         part = texts[doc][start:] if end == UNKNOWN else texts[doc][start:end]
         known[doc, start, end] = _count_tokens(tokeniser, part)
     return replace(run, tokens=np.array([known[span] for span in spans], dtype=np.int64))

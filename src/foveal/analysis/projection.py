@@ -5,24 +5,20 @@ the scores that any retriever can reach with these units, and lets tools that kn
 score units by their names.
 
 The ceilings are for runs of whole units that do not overlap. For one topic with Trel relevant
-characters and units of s(i) characters with r(i) relevant ones, of share r(i) / s(i):
-
-* Precision of a list is the mean of the shares weighted by size, so the largest share is the best.
-* F = 2 R / (S + Trel) is a quotient of sums. At its largest value v, adding a unit helps if and
-  only if 2 r(i) > v s(i) (Dinkelbach): the best set is a prefix of the list by share. For units
-  that overlap, the set is found by scheduling intervals for a rising v. Both are exact.
-* Precision at a level of recall, and recall within a budget: the best set is a knapsack, which has
-  an upper bound.
+characters and units of s(i) characters with r(i) relevant ones, the best precision is the largest
+share r(i) / s(i), and F = 2 R / (S + Trel) is a quotient of sums: at its largest value v, adding a
+unit helps if and only if 2 r(i) > v s(i) (Dinkelbach). Precision at a level of recall and recall
+within a budget are knapsacks, which have upper bounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -150,29 +146,19 @@ class Projections(Result):
         evidence, ceilings = [], []
         for own, topic, figures in self._figures(per_topic=per_topic):
             head = (own.name, topic) if per_topic else (own.name,)
-            numbers = (str(len(own)), f"{(own.end - own.start).mean():.0f}")
+            sizes = (str(len(own)), f"{(own.end - own.start).mean():.0f}")
             cells = (f"{figures[n]:.{1 if n == 'units' else 4}f}" for n in _EVIDENCE)
-            evidence.append((*head, *numbers, *cells))
             best = (f"{figures[name]:.4f}" for name in ("inside", "best_P", "best_F", *bounds))
+            evidence.append((*head, *sizes, *cells))
             ceilings.append((*head, *best))
         head = ("division", "topic") if per_topic else ("division",)
-        over = "" if per_topic else ", mean over topics"
+        over, labels = "" if per_topic else ", mean over topics", len(head)
         names = (*head, "all units", "mean size", *(name.replace("_", " ") for name in _EVIDENCE))
+        first, title = Table(names, tuple(evidence), labels=labels), f"Evidence in units{over}"
+        second = Table((*head, "charR", "charP", "charF", *bounds), tuple(ceilings), labels=labels)
         return [
-            Table(
-                names,
-                tuple(evidence),
-                labels=len(head),
-                title=f"Evidence in units{over}",
-                notes=_EVIDENCE_NOTES,
-            ),
-            Table(
-                (*head, "charR", "charP", "charF", *bounds),
-                tuple(ceilings),
-                labels=len(head),
-                title=f"Ceilings{over}",
-                notes=_CEILING_NOTES,
-            ),
+            replace(first, title=title, notes=_EVIDENCE_NOTES),
+            replace(second, title=f"Ceilings{over}", notes=_CEILING_NOTES),
         ]
 
 
@@ -258,7 +244,6 @@ def project(
             continue
         total, here = int(size[own].sum()), int(inside[own].sum())
         met, relevant = (column.to_numpy() for column in gains.filter(topic=i)[:, 1:])
-        units = RelevantUnits(unit_start[met], unit_end[met], relevant)
         highlighted = Coverage(start[own], end[own])
         figures = {
             "inside": here / total,
@@ -266,59 +251,47 @@ def project(
             "split": float(split[own].mean()),
             "outside": float((inside[own] == 0).mean()),
             "split_text": float(size[own][split[own]].sum() / total),
-        } | _bound_scores(units, highlighted, total, here, budgets)
-        rows.append({"topic": name} | figures)
-    met = gains["unit"].to_numpy()
-    size = (division.end - division.start)[met]
-    named = pl.DataFrame(
-        {
-            "topic": pl.Series(truth.topics, dtype=pl.String).gather(gains["topic"]),
-            "unit": division.id.gather(met),
-            "doc": division.doc.gather(met),
-            "start": division.start[met],
-            "end": division.end[met],
-            "size": size,
-            "relevant": gains["relevant"],
-            "share": gains["relevant"].to_numpy() / size,
         }
-    )
+        most = {budget: min(budget, here) for budget in budgets}
+        figures |= _bound_scores(unit_start[met], unit_end[met], relevant, highlighted, total, most)
+        rows.append({"topic": name} | figures)
+    held = division.to_frame()[gains["unit"]].rename({"id": "unit"})
+    sizes, relevant_text = held["end"] - held["start"], gains["relevant"]
+    named = held.with_columns(
+        topic=pl.Series(truth.topics, dtype=pl.String).gather(gains["topic"]),
+        size=sizes,
+        relevant=relevant_text,
+        share=relevant_text / sizes,
+    ).select("topic", pl.exclude("topic"))
     return Projection(division, named, pl.DataFrame(rows))
 
 
 # -- ceilings ----------------------------------------------------------------------------------
 
 
-class RelevantUnits(NamedTuple):
-    """The units with relevant text of one topic, on one axis."""
-
-    start: Ints
-    end: Ints
-    relevant: Ints
-    """Relevant characters of each unit."""
-
-    @property
-    def size(self) -> Ints:
-        return self.end - self.start
-
-    def sorted_by_share(self) -> RelevantUnits:
-        """Return the units with the largest share first; among equals, the larger first."""
-        order = np.lexsort((-self.relevant, -self.relevant / self.size))
-        return RelevantUnits(*(column[order] for column in self))
-
-
 def _bound_scores(
-    units: RelevantUnits, highlighted: Coverage, total: int, inside: int, budgets: Sequence[int]
+    start: Ints,
+    end: Ints,
+    relevant: Ints,
+    highlighted: Coverage,
+    total: int,
+    budgets: Mapping[int, int],
 ) -> dict[str, float]:
-    """Return the ceilings of runs of units on one topic."""
-    share = units.relevant / units.size
+    """Return the ceilings of runs of units on one topic.
+
+    There are `relevant` characters in each unit and `total` in all; `budgets` gives how many of
+    them at most are within each budget.
+    """
+    size = end - start
+    share = relevant / size
     found = {
         "units": float(len(share)),
-        "purity": float(units.relevant.sum() / max(units.size.sum(), 1)),
+        "purity": float(relevant.sum() / max(size.sum(), 1)),
         "best_P": float(share.max(initial=0.0)),
-        "best_F": best_f(units, total),
+        "best_F": best_f(start, end, relevant, total),
     }
-    ordered = units.sorted_by_share()
-    hits, read = (np.append(0, np.cumsum(column)) for column in (ordered.relevant, ordered.size))
+    best = np.lexsort((-relevant, -share))  # the largest share first; among equals, the larger unit
+    hits, read = (np.append(0, np.cumsum(column[best])) for column in (relevant, size))
     # Let the last unit be cut at its mean share: with units by share, the text needed for some
     # relevant characters is then minimal, and precision falls as more are needed.
     for level in LEVELS:
@@ -326,33 +299,29 @@ def _bound_scores(
         shortest = max(np.interp(needed, hits, read), 1e-300)
         bound = min(needed / shortest, 1.0) if needed <= hits[-1] else 0.0
         found[f"iP@{level:g} bound"] = float(bound)
-    length, gain, surplus = _concave_pieces(ordered, highlighted)
+    length, gain, surplus = _concave_pieces(start[best], end[best], relevant[best], highlighted)
     steep = np.argsort(-gain / length, kind="stable")
     lengths, gains = (np.append(0, np.cumsum(column[steep])) for column in (length, gain))
-    for budget in budgets:
+    for budget, most in budgets.items():
         envelope = np.interp(budget, lengths, gains)
         one_cut = np.interp(budget, read, hits) + surplus
-        found[f"charR@{budget} bound"] = float(min(budget, envelope, one_cut, inside) / total)
+        found[f"charR@{budget} bound"] = float(min(most, envelope, one_cut) / total)
     return found
 
 
-def best_f(units: RelevantUnits, total: int) -> float:
+def best_f(start: Ints, end: Ints, relevant: Ints, total: int) -> float:
     """Return the largest F of a set of units that do not overlap.
 
-    >>> units = RelevantUnits(np.array([0, 10, 30]), np.array([10, 30, 60]), np.array([10, 10, 3]))
-    >>> round(best_f(units, 23), 4)
+    Dinkelbach's method in whole numbers: F as a fraction that rises until no set is better.
+
+    >>> start, end, relevant = np.array([0, 10, 30]), np.array([10, 30, 60]), np.array([10, 10, 3])
+    >>> round(best_f(start, end, relevant, 23), 4)
     0.7547
     """
-    ordered = units.sorted_by_share()
-    if not len(spans.conflicts(units.start, units.end)[0]):
-        found, read = np.cumsum(ordered.relevant), np.cumsum(ordered.size)
-        return float((2 * found / (read + total)).max(initial=0.0))
-    # Dinkelbach's method in whole numbers: F as a fraction that rises until no set is better.
     above, below = 0, 1
     while True:
-        worth = 2 * below * ordered.relevant - above * ordered.size
-        chosen = _best_intervals(ordered.start, ordered.end, worth)
-        hits, length = (int(column[chosen].sum()) for column in (ordered.relevant, ordered.size))
+        chosen = _best_intervals(start, end, 2 * below * relevant - above * (end - start))
+        hits, length = (int(column[chosen].sum()) for column in (relevant, end - start))
         if 2 * hits * below <= above * (length + total):
             return above / below
         above, below = 2 * hits, length + total
@@ -375,7 +344,9 @@ def _best_intervals(start: Ints, end: Ints, worth: Ints) -> list[int]:
     return chosen
 
 
-def _concave_pieces(units: RelevantUnits, highlighted: Coverage) -> tuple[Ints, Ints, float]:
+def _concave_pieces(
+    start: Ints, end: Ints, relevant: Ints, highlighted: Coverage
+) -> tuple[Ints, Ints, float]:
     """Return what bounds the recall within a budget: two ways to relax the knapsack.
 
     Let g(i, x) be the relevant characters among the first x of unit i. First, each unit may be cut
@@ -385,14 +356,12 @@ def _concave_pieces(units: RelevantUnits, highlighted: Coverage) -> tuple[Ints, 
     """
     pieces: list[tuple[int, int]] = []
     surplus = 0.0
-    for start, end, relevant in zip(*(column.tolist() for column in units), strict=True):
-        low = int(np.searchsorted(highlighted.end, start, side="right"))
-        high = int(np.searchsorted(highlighted.start, end))
-        knots = np.minimum(highlighted.end[low:high], end)
-        gained = highlighted.within(np.full(len(knots), start), knots)
-        places = (knots - start).tolist()
-        points = [(0, 0), *zip(places, gained.tolist(), strict=True)]
-        share = relevant / (end - start)
+    low = np.searchsorted(highlighted.end, start, side="right")
+    high = np.searchsorted(highlighted.start, end)
+    for i, share in enumerate((relevant / (end - start)).tolist()):
+        knots = np.minimum(highlighted.end[low[i] : high[i]], end[i])
+        gained = highlighted.within(np.full(len(knots), start[i]), knots)
+        points = [(0, 0), *zip((knots - start[i]).tolist(), gained.tolist(), strict=True)]
         surplus = max(surplus, *(g - share * x for x, g in points))
         hull: list[tuple[int, int]] = []
         for x, g in points:
