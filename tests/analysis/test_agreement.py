@@ -517,7 +517,7 @@ def test_one_assessor_twice_is_refused(tmp_path: Path) -> None:
     first, second = write(tmp_path / "a", line), write(tmp_path / "b", line)
     with pytest.raises(InputError, match=r"b:1: topic '1', document 'D' is already judged on line"):
         agreement([first, second])
-    with pytest.raises(UsageError, match="a is given twice; expected another assessor"):
+    with pytest.raises(InputError, match="a:1: topic '1', document 'D' is already judged"):
         agreement([first, first])
 
 

@@ -179,7 +179,7 @@ def test_what_has_no_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("1 0 A 1\n")
     with pytest.raises(UsageError, match="judgements of whole documents have no text"):
         foveal.merge_copies(foveal.read_judgements(tmp_path / "qrels"), COPIES)
-    with pytest.raises(UsageError, match=r"overlap in document 'A': \[0,50\) and \[40,60\)"):
+    with pytest.raises(UsageError, match=r"\[40,60\) of document 'A' is empty, or overlaps"):
         Copies(pl.DataFrame({"class": "c", "doc": "A", "start": [0, 40], "end": [50, 60]}))
-    with pytest.raises(UsageError, match=r"passage \[5,5\) of document 'A' is no text"):
+    with pytest.raises(UsageError, match=r"passage \[5,5\) of document 'A' is empty"):
         Copies(pl.DataFrame({"class": ["c"], "doc": ["A"], "start": [5], "end": [5]}))

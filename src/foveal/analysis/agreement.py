@@ -116,19 +116,13 @@ class Agreement(Result):
 
     def tables(self, *, per_topic: bool = False) -> list[Table]:
         """Return tables of text and documents, of best entry points, and of grades."""
-        parts: list[tuple[str, dict[str, str], tuple[str, ...]]] = [
-            (f"Agreement of {len(self.assessors)} assessors on text and documents", _TEXT, _NOTES)
-        ]
-        if self.frame["bep_documents"].sum():
-            title = "Best entry points: characters apart, and the share of documents within"
-            parts.append((title, _ENTRY, ()))
-        if self.frame["elements"].sum():
-            parts.append(("Grades of elements: kappa with linear weights", _ELEMENTS, ()))
         rows = self.frame if per_topic else self.frame.filter(pl.col("over") != "topic")
         if len(self.assessors) == 2:  # the rows of the pair are those of all assessors
             rows = rows.filter(pl.col("first").is_not_null())
         tables = []
-        for title, columns, notes in parts:
+        for title, columns, notes in _TABLES:
+            if not self.frame[next(iter(columns))].sum():  # the number of compared items
+                continue
             lines = []
             for row in rows.iter_rows(named=True):
                 who = ALL if row["first"] is None else f"{row['first']} - {row['second']}"
@@ -149,21 +143,28 @@ _TEXT = {name: name for name in ("topics", "documents", *FIGURES[:7])} | {
 _ENTRY = {"bep_documents": "docs", "bep_mean": "mean", "bep_median": "median"} | {
     f"bep_{reach}": f"<={reach}" for reach in REACH
 }
-_ELEMENTS = {"elements": "elements", "grade_kappa": "kappa"}
-"""The columns of the tables, and their headings."""
 _NOTES = (
     "docs: judged by both (all: by two or more).",
     "observed, kappa, F1, Jaccard: of characters; alpha: Krippendorff's, of passages.",
     "mean: over the topics on which a figure is defined.",
 )
+_TABLES: tuple[tuple[str, dict[str, str], tuple[str, ...]], ...] = (
+    ("Agreement on text and documents", _TEXT, _NOTES),
+    ("Best entry points: characters apart, and the share of documents within", _ENTRY, ()),
+    (
+        "Grades of elements: kappa with linear weights",
+        {"elements": "elements", "grade_kappa": "kappa"},
+        (),
+    ),
+)
+"""Title, columns with their headings, and notes of each table."""
 
 
 def _format_figure(name: str, value: float | None) -> str:
     if value is None or math.isnan(value):
         return "-"
-    if name in COUNTS:
-        return str(value)
-    return f"{value:.1f}" if name in ("bep_mean", "bep_median") else f"{value:.4f}"
+    digits = 0 if name in COUNTS else 1 if name in ("bep_mean", "bep_median") else 4
+    return f"{value:.{digits}f}"
 
 
 def agreement(
@@ -238,8 +239,6 @@ def _read(judgements: Given | Sequence[Given] | Mapping[str, Given]) -> Judgemen
     else:
         given = [judgements] if isinstance(judgements, Given) else list(judgements)
         places = [own.sources[0].path if isinstance(own, Judgements) else str(own) for own in given]
-        if twice := [place for place in places if places.count(place) > 1]:
-            raise UsageError(f"{twice[0]} is given twice; expected another assessor's judgements")
         stems = [Path(p).name if Path(p).is_dir() else Provenance(p).stem for p in places]
         pairs = zip(stems, places, strict=True)
         names = [stem if stems.count(stem) == 1 else place for stem, place in pairs]
@@ -319,11 +318,9 @@ class _SideBySide:
         square of its length.
         """
         bounds, number = self.judgements.bounds, len(self.first)
-        (owner, at), (owner_2, at_2) = (
-            _list_ranges(bounds[rows], bounds[rows + 1]) for rows in (self.first, self.second)
-        )
-        n = len(owner)
-        owner, at = np.concatenate([owner, owner_2]), np.concatenate([at, at_2])
+        lists = [spans.list_ranges(bounds[r], bounds[r + 1]) for r in (self.first, self.second)]
+        n = len(lists[0][0])
+        owner, at = (np.concatenate(column) for column in zip(*lists, strict=True))
         start, end = self.judgements.start[at], self.judgements.end[at]
         # Spans of all couples on one axis, one couple after the other.
         extent = np.zeros(number, dtype=np.int64)
@@ -332,11 +329,10 @@ class _SideBySide:
         start, end = start + base[owner], end + base[owner]
         low, high = spans.at_least(start, end, 2)
         couple = np.searchsorted(base, low, side="right") - 1
-        left = np.searchsorted(end[n:], start[:n], side="right")
-        right = np.maximum(np.searchsorted(start[n:], end[:n], side="left"), left)
-        of, met = _list_ranges(left, right)
-        squares = (start[of] - start[n + met]) ** 2 + (end[of] - end[n + met]) ** 2
-        alone = np.concatenate([right == left, np.bincount(met, minlength=len(end) - n) == 0])
+        of, met = spans.pair_overlaps(start[:n], end[:n], start[n:], end[n:])
+        met += n
+        squares = (start[of] - start[met]) ** 2 + (end[of] - end[met]) ** 2
+        alone = np.bincount(np.append(of, met), minlength=len(end)) == 0
         lengths = (end - start)[alone].astype(np.float64)
         difference = np.bincount(owner[of], squares, number).astype(np.float64)
         difference += np.bincount(owner[alone], lengths**2, number)
@@ -446,27 +442,15 @@ class _SideBySide:
         """Return Krippendorff's unitised alpha of two assessors, or of all of a document."""
         judgements, bounds = self.judgements, self.judgements.bounds
         weight = 2 / (self.several[self.first[couples]] - 1) if joint else 2.0
-        _, at = _list_ranges(bounds[rows], bounds[rows + 1])
+        _, at = spans.list_ranges(bounds[rows], bounds[rows + 1])
         units = judgements.end[at] - judgements.start[at]
-        _, at = _list_ranges(bounds[rows] + rows, bounds[rows + 1] + rows + 1)
+        _, at = spans.list_ranges(bounds[rows] + rows, bounds[rows + 1] + rows + 1)
         size = float(self.length[rows].sum())
         observed = _ratio(_sum(weight * self.difference[couples]), size)
         return 1 - _ratio(observed, expected_disagreement(units, self.gaps[at], size))
 
 
 # -- coefficients ------------------------------------------------------------------------------
-
-
-def _list_ranges(left: Ints, right: Ints) -> tuple[Ints, Ints]:
-    """Concatenate the ranges ``left[i]:right[i]``; return the i of each number, and the numbers.
-
-    >>> [x.tolist() for x in _list_ranges(np.array([5, 0, 2]), np.array([7, 0, 3]))]
-    [[0, 0, 2], [5, 6, 2]]
-    """
-    count = right - left
-    owner = np.repeat(np.arange(len(left), dtype=np.int64), count)
-    before = np.cumsum(count) - count
-    return owner, np.arange(len(owner), dtype=np.int64) - before[owner] + left[owner]
 
 
 def _ratio(above: float, below: float) -> float:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
@@ -26,22 +26,9 @@ from foveal.spans import Ints
 __all__ = ["Copies", "merge_copies", "same_text"]
 
 _SCHEMA = {"class": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
+Place = tuple[str, int, int]
+"""Document, start and end."""
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-
-
-class _Copy(NamedTuple):
-    """A passage of a document, and the passage that it repeats."""
-
-    start: int
-    end: int
-    doc: str
-    first: int
-    last: int
-
-    def place(self, at: int) -> int:
-        """Return the offset in the first copy; in proportion if lengths differ."""
-        size = self.end - self.start
-        return self.first + round((at - self.start) * (self.last - self.first) / size)
 
 
 class Copies:
@@ -56,39 +43,34 @@ class Copies:
 
     def __init__(self, passages: pl.DataFrame) -> None:
         self.passages = passages.select("class", "doc", "start", "end")
-        firsts: dict[str, tuple[str, int, int]] = {}
-        self._of: dict[str, list[_Copy]] = {}
-        for name, doc, start, end in self.passages.iter_rows():
-            if not 0 <= start < end:
-                raise UsageError(
-                    f"passage [{start},{end}) of document {doc!r} is no text; expected "
-                    "0 <= start < end"
-                )
-            first = firsts.setdefault(name, (doc, start, end))
-            self._of.setdefault(doc, []).append(_Copy(start, end, *first))
-        for doc, own in self._of.items():
-            own.sort()
-            for one, other in pairwise(own):
-                if other.start < one.end:
-                    raise UsageError(
-                        f"passages of the same text overlap in document {doc!r}: "
-                        f"[{one.start},{one.end}) and [{other.start},{other.end})"
-                    )
+        rows = self.passages.unique("class", keep="first").iter_rows()
+        firsts: dict[str, Place] = {name: (doc, start, end) for name, doc, start, end in rows}
+        self._of: dict[str, list[tuple[int, int, Place]]] = {}
+        for name, doc, start, end in self.passages.sort("start", maintain_order=True).iter_rows():
+            own = self._of.setdefault(doc, [])
+            if not 0 <= start < end or (own and start < own[-1][1]):
+                reason = "is empty, or overlaps another one"
+                raise UsageError(f"passage [{start},{end}) of document {doc!r} {reason}")
+            own.append((start, end, firsts[name]))
 
     def __len__(self) -> int:
         return self.passages["class"].n_unique()
 
-    def move(self, doc: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-        """Yield the pieces of a span, those in copies at the offsets of the first copy."""
+    def move(self, doc: str, start: int, end: int) -> Iterator[Place]:
+        """Yield the pieces of a span, those in copies at the offsets of the first copy.
+
+        Where lengths differ, offsets are moved in proportion.
+        """
         at = start
-        for copy in self._of.get(doc, ()):
-            if copy.end <= at or copy.start >= end:
+        for low, high, (first_doc, first, last) in self._of.get(doc, ()):
+            if high <= at or low >= end:
                 continue
-            if copy.start > at:
-                yield doc, at, copy.start
-            low, high = max(at, copy.start), min(end, copy.end)
-            yield copy.doc, copy.place(low), copy.place(high)
-            at = high
+            if low > at:
+                yield doc, at, low
+            cuts = (max(at, low), min(end, high))
+            a, b = (first + round((cut - low) * (last - first) / (high - low)) for cut in cuts)
+            yield first_doc, a, b
+            at = cuts[1]
         if at < end or start == end:
             yield doc, at, end
 
@@ -118,7 +100,7 @@ def same_text(
         places = [(doc, *span) for doc, spans in passages_of.items() for span in spans]
     else:
         places = passages.to_frame().select("doc", "start", "end").rows()
-    found: dict[str, list[tuple[str, int, int]]] = {}
+    found: dict[str, list[Place]] = {}
     for doc, start, end in places:
         if doc not in texts:
             raise UsageError(f"no text of document {doc!r} is given")

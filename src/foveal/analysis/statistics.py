@@ -28,16 +28,8 @@ from foveal.model import Judgements, Run, Topics
 from foveal.model.result_object import Result
 from foveal.model.tables import Table
 from foveal.nexi import CAS, NexiError, parse
-from foveal.spans import Ints
 
-__all__ = [
-    "Statistics",
-    "collection_statistics",
-    "describe_files",
-    "judgement_statistics",
-    "run_statistics",
-    "topic_statistics",
-]
+__all__ = ["Statistics", "describe_files", "judgement_statistics", "run_statistics"]
 
 Figures = dict[str, Any]
 """Names of figures to numbers, texts, or mappings: counts by name, mean and extremes."""
@@ -102,25 +94,21 @@ def describe_files(paths: Sequence[str], collection: str | None = None) -> Stati
             files[path] = topic_statistics(read_topics(path))
         elif kind == "judgements":
             judgements = read_judgements(path)
-            placed = judgements if index is None else place_judgements(judgements, index)
-            files[path] = judgement_statistics(placed, index)
+            judgements = judgements if index is None else place_judgements(judgements, index)
+            files[path] = judgement_statistics(judgements, index)
         else:
             run = read_run(path)
-            placed_run = run if index is None else place_run(run, index, lenient=True)
-            files[path] = run_statistics(placed_run)
+            run = run if index is None else place_run(run, index, lenient=True)
+            files[path] = run_statistics(run)
     return Statistics(files)
 
 
-def _spread(values: Ints | npt.NDArray[np.float64]) -> dict[str, float]:
+def _spread(values: npt.NDArray[Any]) -> dict[str, float]:
     """Return mean, median and extremes."""
     if not len(values):
         return {}
-    return {
-        "mean": round(float(np.mean(values)), 3),
-        "median": float(np.median(values)),
-        "min": float(np.min(values)),
-        "max": float(np.max(values)),
-    }
+    least, middle, most = np.quantile(values, (0, 0.5, 1)).tolist()
+    return {"mean": round(float(np.mean(values)), 3), "median": middle, "min": least, "max": most}
 
 
 def collection_statistics(collection: Collection) -> Figures:
@@ -149,15 +137,13 @@ def collection_statistics(collection: Collection) -> Figures:
 
 def topic_statistics(topics: Topics) -> Figures:
     """Count types of topics, and targets of their structural constraints."""
-    targets, support, forms = Counter[str](), Counter[str](), Counter[str]()
+    targets, support = Counter[str](), Counter[str]()
     for castitle in topics.castitles.values():
-        query, form = _parse_castitle(castitle)
-        forms[form] += 1
-        if query is not None:
-            targets.update(query.target.steps[-1].names)
-            support.update({name for path in query.support for name in path.steps[-1].names})
-            forms["with support elements"] += bool(query.support)
-            forms["with a comparison"] += query.compares
+        with suppress(NexiError):
+            query = parse(castitle, lenient=True)
+            if isinstance(query, CAS):
+                targets.update(query.target.steps[-1].names)
+                support.update({name for path in query.support for name in path.steps[-1].names})
     fields = {name: topics.to_frame()[name].count() for name in _TOPIC_FIELDS}
     return {
         "kind": "topics",
@@ -165,19 +151,9 @@ def topic_statistics(topics: Topics) -> Figures:
         "topics by type": dict(Counter(topics.kinds.values())),
         "topics with a field": {name: count for name, count in fields.items() if count},
         "castitles": len(topics.castitles),
-        "castitles by form": dict(+forms),
         "castitles by target": dict(targets.most_common()),
         "castitles by support element": dict(support.most_common()),
     }
-
-
-def _parse_castitle(castitle: str) -> tuple[CAS | None, str]:
-    """Return the query if it is structured, and its dialect."""
-    for form, lenient in (("NEXI", False), ("NEXI in lenient mode only", True)):
-        with suppress(NexiError):
-            query = parse(castitle, lenient=lenient)
-            return (query, form) if isinstance(query, CAS) else (None, "without structure")
-    return None, "no NEXI"
 
 
 def run_statistics(run: Run) -> Figures:
