@@ -19,13 +19,8 @@ from foveal.model.tables import Table
 
 __all__ = ["CONTEXT", "KINDS", "Anchors", "Quotations", "Quote", "Quoted", "Repair", "verify"]
 
-EXACT = "exact"
-MOVED = "moved"
-AMBIGUOUS = "ambiguous"
-CHANGED = "changed"
-LOST = "lost"
-NO_QUOTE = "no quote"
-KINDS = (EXACT, MOVED, AMBIGUOUS, CHANGED, LOST, NO_QUOTE)
+KINDS = ("exact", "moved", "ambiguous", "changed", "lost", "no quote")
+EXACT, MOVED, AMBIGUOUS, CHANGED, LOST, NO_QUOTE = KINDS
 CONTEXT = 32
 """Characters before and after a span that are kept as its context."""
 _QUOTES = ("quote", "prefix", "suffix")
@@ -102,34 +97,31 @@ class Quotations:
         places = tuple((at, at + len(quote)) for at in occurrences(self.text, quote))
         if not places:
             return self._find_similar(quote, here)
-        context = [text for text in (span.prefix, span.suffix) if text]
+        context = sum(map(bool, (span.prefix, span.suffix)))
         # How many sides of the context fit decides; the distance to the old place does not.
         fits = {place: self._count_fitting(span, place) for place in places}
         most = max(fits.values())
         chosen = tuple(place for place, number in fits.items() if number == most)
-        if here in places and (here in chosen or most < len(context)):
-            changed = fits[here] < len(context)
-            return Quoted(EXACT, (here,), note="the text around it has changed" if changed else "")
+        if here in places and (here in chosen or most < context):
+            note = "the text around it has changed" if fits[here] < context else ""
+            return Quoted(EXACT, (here,), note=note)
         if len(chosen) > 1:
             return Quoted(AMBIGUOUS, places)
         if len(places) > 1:
             return Quoted(MOVED, chosen, note="chosen by its context")
-        if context and not most and not self._is_alike(span, places[0]):
+        if context and not self._count_fitting(span, places[0], self.similarity):
             return Quoted(AMBIGUOUS, places, note="the text around it is another")
         return Quoted(MOVED, places)
 
-    def _count_fitting(self, span: Quote, place: Place) -> int:
-        """Count the sides of a span's context that are around a place."""
+    def _count_fitting(self, span: Quote, place: Place, least: float = 1.0) -> int:
+        """Count the sides of a span's context that are around a place, or similar text."""
         prefix, suffix, (start, end) = span.prefix or "", span.suffix or "", place
-        before = start >= len(prefix) > 0 and self.text.startswith(prefix, start - len(prefix))
-        return before + (bool(suffix) and self.text.startswith(suffix, end))
-
-    def _is_alike(self, span: Quote, place: Place) -> bool:
-        """Return True if the text before or after a place is like the context of a span."""
-        prefix, suffix, (start, end) = span.prefix or "", span.suffix or "", place
-        before, after = self.text[max(start - len(prefix), 0) : start], self.text[end:]
-        pairs = ((prefix, before), (suffix, after[: len(suffix)]))
-        return any(text and similarity(text, own) >= self.similarity for text, own in pairs)
+        before = self.text[max(start - len(prefix), 0) : start]
+        pairs = ((prefix, before), (suffix, self.text[end : end + len(suffix)]))
+        return sum(
+            bool(side) and (side == there or (least < 1 and similarity(side, there) >= least))
+            for side, there in pairs
+        )
 
     def _find_similar(self, quote: str, here: Place) -> Quoted:
         """Find the place most similar to a quote that does not occur literally."""
