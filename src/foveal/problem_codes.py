@@ -183,7 +183,6 @@ CODES = {
     "orderings.same_run": "An ordering compares a run with itself.",
     "orderings.syntax": "An expected ordering cannot be read.",
     "orderings.unknown_run": "An ordering names an unknown run.",
-    "segmentation.empty_unit": "A unit holds no text.",
     "segmentation.offsets": "The offsets of a unit are missing or wrong.",
     "segmentation.units": "A segmentation holds no unit, or two units of one name.",
     # -- assessment campaigns ----------------------------------------------------------------------

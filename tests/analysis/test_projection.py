@@ -168,13 +168,13 @@ def test_divisions_are_read(tmp_path: Path) -> None:
     ("text", "expected"),
     [
         ('{"doc": "A", "start": 0}\n', ":1: start and end belong together"),
-        ('{"doc": "A"}\n', ":1: start and end are missing"),
+        ('{"doc": "A"}\n', ":1: start missing, end missing; expected the place"),
         (
             '{"type": "header", "end": "inclusive"}\n{"doc": "A", "start": 0, "end": 9}\n',
             ":1: header says end 'inclusive'; expected exclusive",
         ),
         ('{"doc": "A", "start": 9, "end": 5}\n', ":1: end 5 is before start 9"),
-        ('{"doc": "A", "start": 5, "end": 5}\n', ":1: a unit without text at 5"),
+        ('{"doc": "A", "start": 5, "end": 5}\n', ":1: start 5, end 5; expected the place"),
         ('{"start": 0, "end": 5}\n', ":1: doc is missing"),
         ("", "has no unit"),
         (
@@ -203,7 +203,7 @@ def test_judgements_without_anything_relevant_are_refused() -> None:
 
 
 def test_impossible_divisions_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"chunk \[5,5\) of document 'A' is no text"):
+    with pytest.raises(UsageError, match=r"chunk \[5,5\) of document 'A' holds no text"):
         Segmentation.of([("A", 5, 5)])
     with pytest.raises(UsageError, match="has no unit"):
         Segmentation.of([])

@@ -253,10 +253,9 @@ class Anchors(Result):
         start, end, bep, length = (column.copy() for column in columns)
         # Documents that changed since they were judged, by their other spans or the index.
         owners = [truth.doc[row] for row in truth.row.tolist()]
-        drifted = set(self.changed)
-        for doc, own in zip(owners, self.found, strict=True):
-            if own.kind not in (EXACT, NO_QUOTE):
-                drifted.add(doc)
+        kept = (EXACT, NO_QUOTE)
+        drifted = {owners[i] for i, own in enumerate(self.found) if own.kind not in kept}
+        drifted |= self.changed
         left = []
         moved = 0
         for span, own in enumerate(self.found):
@@ -264,13 +263,12 @@ class Anchors(Result):
                 start[span], end[span] = own.places[0]
                 moved += 1
             elif not own.is_sound or (own.kind == NO_QUOTE and owners[span] in drifted):
-                what = (
-                    f"span [{start[span]},{end[span]}) of document {owners[span]!r} left as it is"
-                )
                 where = ", ".join(f"[{a},{b})" for a, b in own.places)
-                text = f"{what}: {own.kind}" + (f", perhaps at {where}" if where else "")
+                reason = f"{own.kind}, perhaps at {where}" if where else own.kind
                 if own.kind == NO_QUOTE:
-                    text = f"{what}: no quote, and the document has changed"
+                    reason = own.note or "no quote, and the document has changed"
+                what = f"span [{start[span]},{end[span]}) of document {owners[span]!r}"
+                text = f"{what} left as it is: {reason}"
                 left.append(truth.problem("anchors.span", int(truth.row[span]), text))
         for row in np.flatnonzero(truth.bep >= 0).tolist():
             shift = self._shift_entry(row)

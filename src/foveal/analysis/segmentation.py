@@ -20,6 +20,7 @@ from foveal.spans import Ints
 
 __all__ = ["Segmentation", "read_segmentation"]
 
+_HAS_TEXT = (pl.col("start") < pl.col("end")).fill_null(value=False)
 _PLACE = {"doc": pl.String, "start": pl.Int64, "end": pl.Int64}
 
 
@@ -45,12 +46,8 @@ class Segmentation:
         ['D1:0-40', 'D1:40-90']
         """
         frame = pl.DataFrame(list(chunks), schema=_PLACE, orient="row")
-        for doc, start, end in frame.filter(
-            (pl.col("start") < 0) | (pl.col("end") <= pl.col("start"))
-        ).rows():
-            raise UsageError(
-                f"chunk [{start},{end}) of document {doc!r} is no text; expected 0 <= start < end"
-            )
+        for doc, start, end in frame.filter((pl.col("start") < 0) | ~_HAS_TEXT).rows():
+            raise UsageError(f"chunk [{start},{end}) of document {doc!r} holds no text")
         return _make_segmentation(name, frame, None if ids is None else pl.Series(list(ids)))
 
     @classmethod
@@ -149,20 +146,11 @@ def _make_segmentation(name: str, places: pl.DataFrame, ids: pl.Series | None) -
     return Segmentation(name, places["doc"], start, end, ids)
 
 
+_NO_TEXT = "start {start}, end {end}; expected the place of a unit, or results of a run with places"
 _UNIT_RULES = (
     *NAME_RULES,
     *list_offset_rules(),
-    RowRule(
-        "segmentation.offsets",
-        pl.all_horizontal(pl.col("start", "end").is_null()),
-        "start and end are missing; expected without topic all chunks of a document, with topics "
-        "a run",
-    ),
-    RowRule(
-        "segmentation.empty_unit",
-        pl.col("start") == pl.col("end"),
-        "a unit without text at {start}",
-    ),
+    RowRule("segmentation.offsets", ~_HAS_TEXT, _NO_TEXT),
 )
 
 
