@@ -13,10 +13,10 @@ from foveal.measures.xcg import Cumulated, Curves
 __all__ = ["average_curves", "cumulate_gains"]
 
 
-def cumulate_gains(aligned: AlignedRun, measure: Measure | None) -> dict[str, Curves]:
+def cumulate_gains(aligned: AlignedRun, measure: Measure) -> dict[str, Curves]:
     """Return the curves of an aligned run on every topic that has something to gain.
 
-    Only measures of cumulated gain have curves; without one there are none.
+    Only measures of cumulated gain have curves.
     """
     if not isinstance(measure, Cumulated):
         return {}

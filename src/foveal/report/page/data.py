@@ -88,7 +88,7 @@ def profile_run(evaluation: Evaluation, run: RunLike, gains: Measure | None = No
         returned,
         overlap,
         _select_results(own, lengths, gold),
-        cumulate_gains(aligned, gains),
+        {} if gains is None else cumulate_gains(aligned, gains),
     )
 
 
@@ -436,11 +436,17 @@ def _list_candidates(
     for topic, doc, *result in returned.sort("topic", "doc", "rank", "run").select(columns).rows():
         other = {"doc": doc, "spans": [], "bep": -1, "relevant": False, "results": []}
         views[topic].setdefault(doc, other)["results"].append(result)
-
-    def rank(view: dict[str, Any]) -> tuple[bool, int, str]:
-        return not view["relevant"], -len({result[0] for result in view["results"]}), view["doc"]
-
-    return {topic: sorted(own.values(), key=rank) for topic, own in views.items()}
+    return {
+        topic: sorted(
+            own.values(),
+            key=lambda view: (
+                not view["relevant"],
+                -len({result[0] for result in view["results"]}),
+                view["doc"],
+            ),
+        )
+        for topic, own in views.items()
+    }
 
 
 def _read_texts(texts: SourceTexts, docs: list[str], *, partial: bool) -> dict[str, str]:
