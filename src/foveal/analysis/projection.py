@@ -14,7 +14,7 @@ within a budget are knapsacks, which have upper bounds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -85,14 +85,12 @@ class Projection:
         return "".join(lines)
 
 
-_EVIDENCE = ("inside", "whole", "split", "outside", "split_text", "units", "purity")
-_EVIDENCE_NOTES = (
-    "inside: relevant characters in any unit; split text: those of passages that are cut.",
+_DIGITS = {"all units": 0, "mean size": 0, "units": 1}
+_NOTES = (
+    "inside: relevant characters in any unit, the best charR; split_text: those of passages cut.",
     "whole, split, outside: relevant passages inside one unit, cut, and outside all units.",
     "units: number of units with relevant text; purity: their relevant share.",
-)
-_CEILING_NOTES = (
-    "Best achievable scores with non-overlapping units; no run exceeds a bound, few reach it.",
+    "best_P, best_F: best charP and charF of non-overlapping units; no run exceeds a bound.",
 )
 
 
@@ -141,25 +139,18 @@ class Projections(Result):
         )
 
     def tables(self, *, per_topic: bool = False) -> list[Table]:
-        """Return what becomes of the evidence, and the ceilings of each division."""
-        bounds = [n for n in self.projections[0].topics.columns if n.endswith(" bound")]
-        evidence, ceilings = [], []
+        """Return a row per figure and a column per division."""
+        cells: dict[tuple[str, ...], list[str]] = {}
         for own, topic, figures in self._figures(per_topic=per_topic):
-            head = (own.name, topic) if per_topic else (own.name,)
-            sizes = (str(len(own)), f"{(own.end - own.start).mean():.0f}")
-            cells = (f"{figures[n]:.{1 if n == 'units' else 4}f}" for n in _EVIDENCE)
-            best = (f"{figures[name]:.4f}" for name in ("inside", "best_P", "best_F", *bounds))
-            evidence.append((*head, *sizes, *cells))
-            ceilings.append((*head, *best))
-        head = ("division", "topic") if per_topic else ("division",)
-        over, labels = "" if per_topic else ", mean over topics", len(head)
-        names = (*head, "all units", "mean size", *(name.replace("_", " ") for name in _EVIDENCE))
-        first, title = Table(names, tuple(evidence), labels=labels), f"Evidence in units{over}"
-        second = Table((*head, "charR", "charP", "charF", *bounds), tuple(ceilings), labels=labels)
-        return [
-            replace(first, title=title, notes=_EVIDENCE_NOTES),
-            replace(second, title=f"Ceilings{over}", notes=_CEILING_NOTES),
-        ]
+            sizes = {"all units": len(own), "mean size": (own.end - own.start).mean()}
+            for name, value in (sizes | figures).items():
+                key = (topic, name) if per_topic else (name,)
+                cells.setdefault(key, []).append(f"{value:.{_DIGITS.get(name, 4)}f}")
+        head = ("topic", "figure") if per_topic else ("figure",)
+        names = (own.division.name for own in self.projections)
+        rows = tuple((*key, *values) for key, values in cells.items())
+        title = "Relevant text in units" + ("" if per_topic else ", mean over topics")
+        return [Table((*head, *names), rows, labels=len(head), title=title, notes=_NOTES)]
 
 
 def project(

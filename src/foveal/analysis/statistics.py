@@ -28,6 +28,7 @@ from foveal.model import Judgements, Run, Topics
 from foveal.model.result_object import Result
 from foveal.model.tables import Table
 from foveal.nexi import CAS, NexiError, parse
+from foveal.spans import Ints
 
 __all__ = ["Statistics", "describe_files", "judgement_statistics", "run_statistics"]
 
@@ -111,6 +112,11 @@ def _spread(values: npt.NDArray[Any]) -> dict[str, float]:
     return {"mean": round(float(np.mean(values)), 3), "median": middle, "min": least, "max": most}
 
 
+def _spread_topics(topic: Ints, owner: Run | Judgements) -> dict[str, float]:
+    """Return the spread of the numbers of items per topic."""
+    return _spread(np.bincount(topic, minlength=len(owner.topics)))
+
+
 def collection_statistics(collection: Collection) -> Figures:
     """Count articles, elements, depths and tags."""
     used = collection.path_counts()
@@ -166,9 +172,7 @@ def run_statistics(run: Run) -> Figures:
         "topics": len(run.topics),
         "results": len(run),
         "results per topic": _spread(np.diff(run.bounds)),
-        "documents per topic": _spread(
-            np.bincount(run.topic[run.first == np.arange(len(run))], minlength=len(run.topics))
-        ),
+        "documents per topic": _spread_topics(run.topic[run.first == np.arange(len(run))], run),
         "result length": _spread(size),
     }
     if len(size) == len(run) and len(run):
@@ -208,7 +212,7 @@ def judgement_statistics(judgements: Judgements, collection: Collection | None =
         "assessors": len(judgements.assessors),
         "documents with several assessors": int((np.bincount(judgements.pair) > 1).sum()),
         "documents judged": len(combined),
-        "documents judged per topic": _spread(np.bincount(combined.topic, minlength=n)),
+        "documents judged per topic": _spread_topics(combined.topic, combined),
         "relevant documents": int(combined.relevant.sum()),
         "relevant documents per topic": _spread(relevant),
     }
@@ -245,9 +249,7 @@ def _element_statistics(
     topic = judgements.topic[relevant["row"].to_numpy()]
     found: Figures = {
         "relevant elements": len(relevant),
-        "relevant elements per topic": _spread(
-            np.bincount(topic, minlength=len(judgements.topics))
-        ),
+        "relevant elements per topic": _spread_topics(topic, judgements),
         "relevant elements by tag": _count_tags(relevant["xpath"]),
     }
     if grades:
