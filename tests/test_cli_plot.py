@@ -115,42 +115,37 @@ def measure_at(graph: str, name: str, x: float) -> Measure:
 
 def test_gains_of_one_topic(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     args = (*TWO, *GRADED, "-m", "nxCG(quant=gen5,overlap=on)")
-    outcome = call(
-        capsys,
-        "plot",
-        "gain",
-        *args,
-        "--topic",
-        "2",
-        "--rank",
-        "5",
-        "--level",
-        "0.25",
-        "-o",
-        "g.dat",
-    )
+    outcome = call(capsys, "plot", "gain", *args, "--topic", "2", "-o", "g.dat")
     assert outcome.code == 0, outcome.err
     assert outcome.err == "ep is read on straight lines between ranks: ep(between=curve).\n"
     inside = "(quant=gen5,overlap=on"
-    measures = [f"nxCG{inside})@5", f"ep{inside},between=curve)@0.25", f"xCG{inside})@5"]
+    measures = [f"nxCG{inside})@10", f"ep{inside},between=curve)@0.5", f"xCG{inside})@10"]
     printed = scores(capsys, *TWO, *GRADED, "--only-topics", "2", measures=measures)
     found = data(campaign / "g.dat")
     for run in ("focused", "noisy"):
         nxcg, ep, xcg = (printed[run, parse_measure(text)] for text in measures)
-        curve = found[f"{run}: nxCG@5 {nxcg:.4f}, ep@0.25 {ep:.4f}"]
-        assert curve[5.0] == pytest.approx(xcg, rel=1e-12)
-        assert found["ideal"][5.0] == pytest.approx(xcg / nxcg, rel=1e-12)
+        curve = found[f"{run}: nxCG@10 {nxcg:.4f}, ep@0.5 {ep:.4f}"]
+        assert curve[10.0] == pytest.approx(xcg, rel=1e-12)
+        assert found["ideal"][10.0] == pytest.approx(xcg / nxcg, rel=1e-12)
 
 
 def test_gains_of_all_settings_of_a_task(
     campaign: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     outcome = call(
-        capsys, "plot", "gain", "runs/sections.xml", *GRADED, "-t", "2005.CO.Focussed", "-o", "g.gp"
+        capsys,
+        "plot",
+        "gain",
+        "runs/sections.xml",
+        *GRADED,
+        "-t",
+        "2005.CO.Focussed",
+        "-o",
+        "g.dat",
     )
     assert outcome.code == 0, outcome.err
-    script = (campaign / "g.gp").read_text()
-    titles = [line for line in script.splitlines() if line.startswith("set title ")]
+    lines = (campaign / "g.dat").read_text().splitlines()
+    titles = [line for line in lines if line.startswith("# Cumulated gain: ")]
     assert len(titles) == 3
     assert "nxCG(quant=gen5,overlap=on)" in titles[0]
 
@@ -201,23 +196,18 @@ def test_saved_results_are_drawn_without_scoring(
         assert outcome.code == 0, outcome.err
         assert f": {label}\n" in (campaign / "t.dat").read_text()
     outcome = call(capsys, "plot", "ep", "s.json", "-o", "out")
-    assert_refused(outcome, "foveal: out: a graph cannot be written as this")
+    assert_refused(outcome, "foveal: out: a graph is written as")
     outcome = call(capsys, "plot", "ep", "s.json", "-o", "no.dat")
     assert_refused(outcome, "foveal: the results hold no point of the graph ep (ep@curve)")
     outcome = call(capsys, "plot", "gain", "s.json", "-o", "no.dat")
-    assert_refused(
-        outcome, "foveal: the graph gain is not made of scores; give runs and --judgements"
-    )
+    assert_refused(outcome, "foveal: the graph gain is not made of scores; give --judgements")
     outcome = call(capsys, "plot", "ip", "s.json", "-m", "iP(beta=1)", "-o", "no.dat")
     assert_refused(outcome, "foveal: iP has no parameter 'beta'")
 
 
-def test_the_list_names_every_graph(capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = call(capsys, "plot", "--list")
-    assert outcome.code == 0
-    listed = [line.split()[0] for line in outcome.out.splitlines()[2:]]
-    assert listed == list(GRAPHS)
-    assert all(kind.description in outcome.out for kind in GRAPHS.values())
+def test_the_help_names_every_graph(capsys: pytest.CaptureFixture[str]) -> None:
+    words = call(capsys, "plot", "--help").out.replace(",", " ").replace(".", " ").split()
+    assert set(GRAPHS) <= set(words)
 
 
 @pytest.fixture
@@ -231,13 +221,11 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (
             ("iq", "-o", "out.dat"),
-            "foveal: unknown graph 'iq' (did you mean ip?); expected gain, ep,",
+            "foveal: unknown graph 'iq'; expected gain, ep,",
         ),
-        (("ip", "-o", "out.jpg"), "foveal: out.jpg: a graph cannot be written as this"),
-        (("ip", "--rank", "3", "-o", "out.dat"), "foveal: --rank is for the graph gain"),
-        (("ip", "--ranks", "3", "-o", "out.dat"), "foveal: --ranks is for the graphs gain, nxcg"),
-        (("lengths", "-m", "AP", "-o", "out.dat"), "foveal: --measure is for graphs of scores"),
-        (("topics", "--topic", "1", "-o", "out.dat"), "foveal: --topic is for graphs of curves"),
+        (("ip", "-o", "out.jpg"), "foveal: out.jpg: a graph is written as"),
+        (("lengths", "--topic", "1", "-o", "o.dat"), "foveal: the graph lengths is about all"),
+        (("topics", "--topic", "1", "-o", "out.dat"), "foveal: the graph topics is about all"),
         (("topics", "-o", "out.dat"), "foveal: the graph topics is of one measure or more"),
         (("ip", "--topic", "9", "-o", "out.dat"), "foveal: no topic '9' in the results; they hold"),
         (("ip", "-m", "AiP", "-o", "out.dat"), "foveal: the graph ip does not draw 'AiP'"),

@@ -46,8 +46,7 @@ def test_all_in_place(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["kind"] for row in rows(outcome.out)] == ["exact", "no quote"]
     assert outcome.err == (
         "warning: spans without a quote, of which only offsets are checked: 1\n"
-        "All judged text is in its place: 1 span. 1 span without a quote: only offsets were "
-        "checked.\n"
+        "All judged text is in its place: 2 spans, 1 exact, 1 no quote.\n"
     )
 
 
@@ -62,7 +61,6 @@ def test_the_table_lists_what_is_not_exact(capsys: pytest.CaptureFixture[str]) -
     outcome = verified(capsys, "--texts", "new", "-f", "table")
     words = [line.split() for line in outcome.out.splitlines()]
     assert ["2", "0", "1", "0", "0", "0", "1"] in words
-    assert ["d", "46", "-", "1", "0", "1", "0", "0", "0", "0", "+8"] in words
     assert ["j.jsonl:1", "1", "d", "[13,25)", "moved", "[21,33)"] in words
 
 
@@ -70,7 +68,6 @@ def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(verified(capsys, "--texts", "new", "-f", "json").out)
     assert found["counts"]["moved"] == 1
     assert found["sound"] is False
-    assert found["documents"][0]["shifts"] == [8]
     assert found["spans"][0]["places"] == [[21, 33]]
 
 
@@ -81,7 +78,7 @@ def test_repair_moves_and_then_all_is_well(capsys: pytest.CaptureFixture[str]) -
     mended = read_judgements("out.jsonl")
     assert (mended.start.tolist(), mended.bep.tolist()) == ([21, 0], [21, -1])
     again = call(capsys, "verify", "-j", "out.jsonl", "--texts", "new")
-    assert (again.code, again.err) == (0, "All judged text is in its place: 2 spans.\n")
+    assert (again.code, again.err) == (0, "All judged text is in its place: 2 spans, 2 exact.\n")
 
 
 def test_repair_says_what_it_leaves(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
@@ -110,8 +107,6 @@ def test_an_index_knows_the_hash_of_what_was_indexed(
     outcome = verified(capsys, "-C", "old.fvx", "--documents", "new", "-f", "table")
     assert outcome.code == 1
     assert "documents whose text is not what was indexed, 1: d" in outcome.err
-    words = [line.split() for line in outcome.out.splitlines()]
-    assert ["d", "46", "other", "1", "0", "1", "0", "0", "0", "0", "+8"] in words
 
 
 def test_white_space_counts_as_the_index_counts_it(
@@ -131,12 +126,11 @@ def test_white_space_counts_as_the_index_counts_it(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "foveal: the texts of the documents are needed; give --texts"),
+        ([], "foveal: no texts; give --texts"),
         (["--texts", "old", "--quote"], "foveal: --quote adds to the judgements that --repair"),
-        (["--texts", "old", "-C", "x"], "foveal: --texts is for documents without an index"),
         (["--texts", "old", "--documents", "old"], "foveal: --texts and --documents both say"),
         (["--texts", "none"], "none: no such file or directory"),
-        (["--texts", "old", "--repair", "j.jsonl"], "foveal: j.jsonl is read as judgements"),
+        (["--texts", "old", "--repair", "j.jsonl"], "foveal: j.jsonl is read by this command"),
     ],
 )
 def test_wrong_use_is_refused(

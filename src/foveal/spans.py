@@ -228,9 +228,18 @@ def pair_overlaps(start: Ints, end: Ints, other_start: Ints, other_end: Ints) ->
     [[0, 1, 1], [0, 0, 1]]
     """
     low = np.searchsorted(other_end, start, side="right")
-    count = np.maximum(np.searchsorted(other_start, end) - low, 0)
-    one = np.repeat(np.arange(len(start)), count)
-    return one, np.arange(len(one)) + np.repeat(low - (np.cumsum(count) - count), count)
+    return list_ranges(low, np.maximum(np.searchsorted(other_start, end), low))
+
+
+def list_ranges(low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """Concatenate the ranges ``low[i]:high[i]``; return the i of each number, and the numbers.
+
+    >>> [x.tolist() for x in list_ranges(np.array([5, 0, 2]), np.array([7, 0, 3]))]
+    [[0, 0, 2], [5, 6, 2]]
+    """
+    count = high - low
+    owner = np.repeat(np.arange(len(low)), count)
+    return owner, np.arange(len(owner)) + np.repeat(low - (np.cumsum(count) - count), count)
 
 
 def all_apart(start: Ints, end: Ints, group: Ints) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.analysis.projection import LEVELS, Projections, project
-from foveal.analysis.segmentation import Segmentation, read_pages, read_segmentation
+from foveal.analysis.segmentation import Segmentation, read_segmentation
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
 
@@ -55,13 +55,11 @@ def test_ceilings_of_two_equal_shares() -> None:
     one = project(TRUTH, HALVES, budgets=[20, 40, 60]).topics.to_dicts()[0]
     assert one["best_P"] == 0.5
     assert one["best_F"] == pytest.approx(2 * 30 / (60 + 30))
-    assert one["iP@0.5"] == one["iP@0.5 bound"] == 0.5
-    assert one["charR@60"] == one["charR@60 bound"] == 1.0
+    assert one["iP@0.5 bound"] == 0.5
+    assert one["charR@60 bound"] == 1.0
     # 20 characters: the second unit begins with 10 relevant ones, the first ends with as many.
-    assert one["charR@20"] == pytest.approx(10 / 30)
-    assert one["charR@40"] == pytest.approx(20 / 30)
-    for budget in (20, 40):
-        assert one[f"charR@{budget} bound"] >= one[f"charR@{budget}"]
+    assert one["charR@20 bound"] >= 10 / 30
+    assert one["charR@40 bound"] >= 20 / 30
 
 
 def test_graded_qrels() -> None:
@@ -69,7 +67,7 @@ def test_graded_qrels() -> None:
     assert found.qrels(grades=3) == "1 0 A:10-30 3\n1 0 A:45-65 2\n1 0 A:29-39 1\n"
     assert found.qrels() == "1 0 A:10-30 1\n1 0 A:45-65 1\n1 0 A:29-39 1\n"
     assert found.qrels(threshold=0.5) == "1 0 A:10-30 1\n1 0 A:45-65 1\n"
-    with pytest.raises(UsageError, match="grades 0 and threshold"):
+    with pytest.raises(UsageError, match="grades 0 is not possible"):
         found.qrels(grades=0)
     spaced = project(TRUTH, Segmentation.of([("A", 0, 100)], ids=["a chunk"]))
     with pytest.raises(UsageError, match="names with white space"):
@@ -113,9 +111,9 @@ def test_runs_of_names_and_of_places_are_one(tmp_path: Path) -> None:
     for name in ("doc", "start", "end"):
         assert list(getattr(back, name)) == list(getattr(run, name))
     other = foveal.Run.from_results({"1": [("A", 20, 61)]}, name="mine")
-    with pytest.raises(InputError, match=r"mine:1: \[20,61\) of document 'A' is no unit of the"):
+    with pytest.raises(InputError, match=r"mine:1: 'A' \[20,61\) is not a unit of 'halves'"):
         HALVES.named(other)
-    with pytest.raises(InputError, match="'A' is the name of no unit of the division 'halves'"):
+    with pytest.raises(InputError, match="is not a unit of 'halves'"):
         HALVES.placed(run)
 
 
@@ -170,19 +168,15 @@ def test_divisions_are_read(tmp_path: Path) -> None:
     ("text", "expected"),
     [
         ('{"doc": "A", "start": 0}\n', ":1: start and end belong together"),
-        ('{"doc": "A"}\n', ":1: start and end are missing"),
+        ('{"doc": "A"}\n', ":1: start missing, end missing; expected the place"),
         (
             '{"type": "header", "end": "inclusive"}\n{"doc": "A", "start": 0, "end": 9}\n',
             ":1: header says end 'inclusive'; expected exclusive",
         ),
         ('{"doc": "A", "start": 9, "end": 5}\n', ":1: end 5 is before start 9"),
-        ('{"doc": "A", "start": 5, "end": 5}\n', ":1: a unit without text at 5"),
+        ('{"doc": "A", "start": 5, "end": 5}\n', ":1: start 5, end 5; expected the place"),
         ('{"start": 0, "end": 5}\n', ":1: doc is missing"),
-        ("", "holds no unit"),
-        (
-            '{"doc": "A", "start": 0, "end": 5, "id": "x"}\n{"doc": "A", "start": 5, "end": 9}\n',
-            "some units have an id",
-        ),
+        ("", "has no unit"),
         (
             "\n".join(f'{{"doc": "A", "start": 0, "end": {end}, "id": "x"}}' for end in (5, 9)),
             "are called 'x'",
@@ -197,35 +191,6 @@ def test_bad_divisions_are_refused(text: str, expected: str, tmp_path: Path) -> 
     assert expected in str(refused.value)
 
 
-def test_pages_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "pages.jsonl"
-    path.write_text(
-        '{"doc": "A", "offsets": [0, 40, 70]}\n{"doc": "B", "offsets": [5], "length": 50}\n'
-    )
-    division = read_pages(path, {"A": 100})
-    places = zip(division.id, division.start.tolist(), division.end.tolist(), strict=True)
-    assert list(places) == [
-        ("A:page1", 0, 40),
-        ("A:page2", 40, 70),
-        ("A:page3", 70, 100),
-        ("B:page1", 5, 50),
-    ]
-    for text, expected in (
-        ('{"doc": "A", "offsets": [0, 0]}', ":1: expected .* with rising offsets"),
-        ('{"doc": "C", "offsets": [0, 9]}', "the last page of 'C' has no end"),
-        ('{"doc": "A", "offsets": []}', ":1: expected"),
-        ('{"doc": "A", "offsets": [-1, 4]}', ":1: expected"),
-        ('{"doc": "A", "offsets": [0, null]}', ":1: expected"),
-        ('{"offsets": [0, 4]}', ":1: expected"),
-        ('{"doc": "A"', ":1: not valid JSON"),
-        ("[]", ":1: the line is"),
-        ("", "holds no page"),
-    ):
-        path.write_text(text)
-        with pytest.raises(InputError, match=expected):
-            read_pages(path, {"A": 100})
-
-
 def test_judgements_may_be_python_objects() -> None:
     found = project({"1": [("A", 10, 30)]}, Segmentation.of([("A", 0, 20)]))
     assert found.gains.select("unit", "relevant").rows() == [("A:0-20", 10)]
@@ -238,7 +203,7 @@ def test_judgements_without_anything_relevant_are_refused() -> None:
 
 
 def test_impossible_divisions_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"chunk \[5,5\) of document 'A' is no text"):
+    with pytest.raises(UsageError, match=r"chunk \[5,5\) of document 'A' holds no text"):
         Segmentation.of([("A", 5, 5)])
     with pytest.raises(UsageError, match="has no unit"):
         Segmentation.of([])
@@ -248,7 +213,7 @@ def test_impossible_divisions_are_refused() -> None:
 
 def test_judgements_of_documents_have_nothing_to_project(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("1 0 A 1\n")
-    with pytest.raises(UsageError, match="have no text to project"):
+    with pytest.raises(UsageError, match="no relevant text"):
         project(tmp_path / "qrels", HALVES)
     with pytest.raises(UsageError, match="whole numbers of characters from 1"):
         project(TRUTH, HALVES, budgets=[0])
@@ -327,10 +292,8 @@ def test_ceilings_hold_for_every_run_of_units(
     assert row["best_P"] == pytest.approx(best_p)
     assert row["best_F"] == pytest.approx(best_f)
     for level, best in best_ip.items():
-        assert row[f"iP@{level:g}"] <= best + 1e-12
         assert best <= row[f"iP@{level:g} bound"] + 1e-12
     for budget, best in best_r.items():
-        assert row[f"charR@{budget}"] <= best + 1e-12
         assert best <= row[f"charR@{budget} bound"] + 1e-12
 
 

@@ -120,17 +120,6 @@ def test_an_unknown_format_is_refused() -> None:
             render(result, "xml")
 
 
-@pytest.mark.parametrize("form", ["table", "tsv", "json"])
-def test_an_unknown_choice_is_refused(form: str) -> None:
-    for result in (SCORES, OBJECTS["budgets"]()):
-        with pytest.raises(
-            UsageError, match=r"no choice 'by_topic'; expected (labels or )?per_topic"
-        ):
-            render(result, form, by_topic=True)
-    with pytest.raises(UsageError, match=r"no choice 'per_topic'; expected none"):
-        render(OBJECTS["anchors"](), form, per_topic=True)
-
-
 @pytest.mark.parametrize("form", FORMATS)
 def test_scores_are_written_in_every_format(form: str) -> None:
     assert render(SCORES, form)

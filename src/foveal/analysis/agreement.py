@@ -16,7 +16,7 @@ from foveal import spans
 from foveal._version import __version__
 from foveal.collection import Collection
 from foveal.collection.placement import place_judgements
-from foveal.errors import InputError, UsageError, counted, some
+from foveal.errors import UsageError, counted, some
 from foveal.formats import read_judgements
 from foveal.model import UNKNOWN, Judgements, Provenance
 from foveal.model.result_object import Result
@@ -32,7 +32,7 @@ Bools = npt.NDArray[np.bool_]
 
 REACH = (0, 100, 500, 1000)
 """Distances in characters within which best entry points are counted as close."""
-COUNTS = ("topics", "documents", "alone", "characters", "bep_documents", "elements")
+COUNTS = ("topics", "documents", "characters", "bep_documents", "elements")
 """Columns with numbers of compared items."""
 FIGURES = (
     *("observed", "kappa", "f1", "jaccard", "alpha", "doc_observed", "doc_kappa"),
@@ -46,27 +46,6 @@ _MOST = 4
 """Number of grades of the longest scale, 0 to 3."""
 
 
-_TEXT = {name: name for name in (*COUNTS[:3], *FIGURES[:7])} | {
-    "documents": "docs",
-    "f1": "F1",
-    "jaccard": "Jaccard",
-    "doc_observed": "doc obs.",
-    "doc_kappa": "doc kappa",
-}
-"""Columns of the table of text and documents, and their headings."""
-_TEXT_NOTES = (
-    "docs: judged by both (all: by two or more); alone: by one, of topics both judged.",
-    "observed, kappa, F1, Jaccard: of characters; alpha: Krippendorff's, of passages.",
-)
-_ENTRY = {
-    "bep_documents": "docs",
-    "bep_mean": "mean",
-    "bep_median": "median",
-    **{f"bep_{reach}": f"<={reach}" for reach in REACH},
-}
-_ELEMENTS = {"elements": "elements", "grade_kappa": "kappa"}
-
-
 @dataclass(frozen=True, eq=False)
 class Agreement(Result):
     """The agreement of assessors, topic by topic and pair by pair."""
@@ -78,14 +57,9 @@ class Agreement(Result):
     ``second`` (null: all of them). ``over`` is ``topic`` for one topic, ``pooled`` for all topics
     pooled, and ``mean`` for the mean over topics with a figure. The other columns are `COUNTS` and
     `FIGURES`; undefined figures are nan."""
-    averaged: pl.DataFrame
-    """For each row of means the number of topics behind each figure."""
     notes: tuple[str, ...] = ()
     """Warnings, and reasons why figures are not defined."""
     meta: Mapping[str, Any] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return f"<Agreement: {len(self.assessors)} assessors, {len(self.topics)} topics>"
 
     def value(
         self,
@@ -106,36 +80,25 @@ class Agreement(Result):
         wanted = {"over": over, "topic": topic, "first": first, "second": second}
         row = self.frame.filter(pl.col(name).eq_missing(value) for name, value in wanted.items())
         if not len(row):
-            whom = "the assessors" if pair is None else f"{first!r} and {second!r}"
-            where = "any topic" if topic is None else f"topic {topic!r}"
-            raise UsageError(f"{whom} have no document of {where} in common")
+            raise UsageError(f"no document in common: topic {topic or ALL}, pair {pair or ALL}")
         found = row[figure][0]
         return math.nan if found is None else float(found)
 
     def parts(self) -> dict[str, Any]:
-        """Return all rows, and the numbers of topics behind the means."""
-        return {
-            "assessors": self.assessors,
-            "topics": self.topics,
-            "rows": self.frame.to_dicts(),
-            "averaged": self.averaged.to_dicts(),
-        }
-
-    def _select(self, *, per_topic: bool) -> pl.DataFrame:
-        return self.frame if per_topic else self.frame.filter(pl.col("over") != "topic")
+        """Return all rows."""
+        rows = self.frame.to_dicts()
+        return {"assessors": self.assessors, "topics": self.topics, "rows": rows}
 
     def rows(self, *, per_topic: bool = False) -> Iterator[dict[str, Any]]:
         """Yield the two assessors, the topic, what the row is over, figure and value.
 
         ``all`` is all topics or all assessors.
         """
-        for row in self._select(per_topic=per_topic).iter_rows(named=True):
-            for name in (*COUNTS, *FIGURES):
+        for row in self.frame.iter_rows(named=True):
+            head = {name: row[name] or ALL for name in ("first", "second", "topic", "over")}
+            for name in (*COUNTS, *FIGURES) if per_topic or row["over"] != "topic" else ():
                 yield {
-                    "first": row["first"] or ALL,
-                    "second": row["second"] or ALL,
-                    "topic": row["topic"] or ALL,
-                    "over": row["over"],
+                    **head,
                     "figure": name,
                     "value": math.nan if row[name] is None else row[name],
                 }
@@ -153,43 +116,55 @@ class Agreement(Result):
 
     def tables(self, *, per_topic: bool = False) -> list[Table]:
         """Return tables of text and documents, of best entry points, and of grades."""
-        whole = self.frame.filter(self.frame["topic"].is_null())
-        title = f"Agreement of {len(self.assessors)} assessors on text and documents"
-        parts: list[tuple[Mapping[str, str], str, tuple[str, ...]]] = [(_TEXT, title, _TEXT_NOTES)]
-        if whole["bep_documents"].sum():
-            title = "Best entry points: characters apart, and the share of documents within"
-            parts.append((_ENTRY, title, ()))
-        if whole["elements"].sum():
-            parts.append((_ELEMENTS, "Grades of elements: kappa with linear weights", ()))
-        rows = self._select(per_topic=per_topic)
-        if len(self.averaged) == 2:  # one pair: its rows are those of all assessors
-            rows = rows.filter(rows["first"].is_not_null())
+        rows = self.frame if per_topic else self.frame.filter(pl.col("over") != "topic")
+        if len(self.assessors) == 2:  # the rows of the pair are those of all assessors
+            rows = rows.filter(pl.col("first").is_not_null())
         tables = []
-        averaged, topics = self.averaged.row(-1, named=True), int(self.value("topics"))
-        for columns, title, notes in parts:
+        for title, columns, notes in _TABLES:
+            if not self.frame[next(iter(columns))].sum():  # the number of compared items
+                continue
             lines = []
             for row in rows.iter_rows(named=True):
                 who = ALL if row["first"] is None else f"{row['first']} - {row['second']}"
-                where = row["over"] if row["topic"] is None else row["topic"]
-                lines.append((who, where, *(_format_figure(name, row[name]) for name in columns)))
+                cells = (_format_figure(name, row[name]) for name in columns)
+                lines.append((who, row["topic"] or row["over"], *cells))
             header = ("assessors", "topic" if per_topic else "over", *columns.values())
-            fewer = [
-                f"{label} {averaged[name]} of {counted(topics, 'topic')}"
-                for name, label in columns.items()
-                if averaged.get(name, topics) < topics
-            ]
-            missing = "Topics without a value are not in the means of all assessors"
-            said = (*notes, f"{missing}: {', '.join(fewer)}.") if fewer else notes
-            tables.append(Table(header, tuple(lines), labels=2, title=title, notes=said))
+            tables.append(Table(header, tuple(lines), labels=2, title=title, notes=notes))
         return tables
+
+
+_TEXT = {name: name for name in ("topics", "documents", *FIGURES[:7])} | {
+    "documents": "docs",
+    "f1": "F1",
+    "jaccard": "Jaccard",
+    "doc_observed": "doc obs.",
+    "doc_kappa": "doc kappa",
+}
+_ENTRY = {"bep_documents": "docs", "bep_mean": "mean", "bep_median": "median"} | {
+    f"bep_{reach}": f"<={reach}" for reach in REACH
+}
+_NOTES = (
+    "docs: judged by both (all: by two or more).",
+    "observed, kappa, F1, Jaccard: of characters; alpha: Krippendorff's, of passages.",
+    "mean: over the topics on which a figure is defined.",
+)
+_TABLES: tuple[tuple[str, dict[str, str], tuple[str, ...]], ...] = (
+    ("Agreement on text and documents", _TEXT, _NOTES),
+    ("Best entry points: characters apart, and the share of documents within", _ENTRY, ()),
+    (
+        "Grades of elements: kappa with linear weights",
+        {"elements": "elements", "grade_kappa": "kappa"},
+        (),
+    ),
+)
+"""Title, columns with their headings, and notes of each table."""
 
 
 def _format_figure(name: str, value: float | None) -> str:
     if value is None or math.isnan(value):
         return "-"
-    if name in COUNTS:
-        return str(value)
-    return f"{value:.1f}" if name in ("bep_mean", "bep_median") else f"{value:.4f}"
+    digits = 0 if name in COUNTS else 1 if name in ("bep_mean", "bep_median") else 4
+    return f"{value:.{digits}f}"
 
 
 def agreement(
@@ -197,7 +172,6 @@ def agreement(
     *,
     collection: str | Path | None = None,
     topics: Iterable[str] | None = None,
-    assessors: Iterable[str] | None = None,
 ) -> Agreement:
     """Compare the judgements of two or more assessors.
 
@@ -210,8 +184,8 @@ def agreement(
     judgements : Judgements, path, a sequence of them, or a mapping of names to them
     collection : path, optional
         A collection index, which resolves XPaths and knows the lengths of documents.
-    topics, assessors : iterable of str, optional
-        Topics and assessors to compare; by default all.
+    topics : iterable of str, optional
+        Topics to compare; by default all.
 
     Examples
     --------
@@ -235,18 +209,10 @@ def agreement(
         if unknown := [topic for topic in wanted if topic not in given.topics]:
             raise UsageError(f"topics wanted but not judged: {some(unknown)}")
         given = given.for_topics(wanted)
-    if assessors is not None:
-        named = list(assessors)
-        if strange := [name for name in named if name not in given.assessors]:
-            known = some(given.assessors)
-            raise UsageError(f"assessors not among the judgements: {some(strange)} ({known})")
-        assert given.assessor is not None
-        given = given.only(given.assessor.is_in(named).to_numpy())
     if len(given.assessors) < 2:
-        who = given.assessors[0] if given.assessors else "nobody"
         raise UsageError(
-            f"all judgements are of one assessor, {who!r}; agreement is between two or more, each "
-            "in a file of their own or named in the judgements"
+            f"all judgements are of one assessor, {''.join(given.assessors)!r}; agreement is "
+            "between two or more, each in a file of their own or named in the judgements"
         )
     given.check_lengths()
     if collection is not None:
@@ -254,14 +220,13 @@ def agreement(
     if not given.relevant.any():  # all relevant text is known, as there is none
         given = replace(given, has_text=True)
     compared = _SideBySide(given.united())
-    frame, averaged = compared.tables()
     notes = (*given.notes, *compared.notes())
     meta = {
         "version": __version__,
         "inputs": [{"path": s.path, "sha256": s.sha256} for s in given.sources],
         "warnings": list(notes),
     }
-    return Agreement(compared.assessors, given.topics, frame, averaged, notes, meta)
+    return Agreement(compared.assessors, given.topics, compared.tabulate(), notes, meta)
 
 
 def _read(judgements: Given | Sequence[Given] | Mapping[str, Given]) -> Judgements:
@@ -273,18 +238,10 @@ def _read(judgements: Given | Sequence[Given] | Mapping[str, Given]) -> Judgemen
         names, given = list(judgements), list(judgements.values())
     else:
         given = [judgements] if isinstance(judgements, Given) else list(judgements)
-        places = [
-            item.sources[0].path if isinstance(item, Judgements) else str(item) for item in given
-        ]
-        if twice := [place for place in places if places.count(place) > 1]:
-            raise UsageError(
-                f"{twice[0]} is given twice; expected the judgements of another assessor"
-            )
+        places = [own.sources[0].path if isinstance(own, Judgements) else str(own) for own in given]
         stems = [Path(p).name if Path(p).is_dir() else Provenance(p).stem for p in places]
-        names = [
-            stem if stems.count(stem) == 1 else place
-            for stem, place in zip(stems, places, strict=True)
-        ]
+        pairs = zip(stems, places, strict=True)
+        names = [stem if stems.count(stem) == 1 else place for stem, place in pairs]
     if not given:
         raise UsageError("no judgements given")
     parts = []
@@ -303,19 +260,15 @@ class _SideBySide:
 
     def __init__(self, judgements: Judgements) -> None:
         assert judgements.assessor is not None
-        self.judgements = judgements
-        self.assessors = judgements.assessors
-        n = len(self.assessors)
+        self.judgements, self.assessors = judgements, judgements.assessors
         code = {name: i for i, name in enumerate(self.assessors)}
         assessor = judgements.assessor.replace_strict(code, return_dtype=pl.Int64).to_numpy()
-        self.judged = np.zeros((len(judgements.topics), n), dtype=np.int64)
-        np.add.at(self.judged, (judgements.topic, assessor), 1)
         self.several = np.bincount(judgements.pair, minlength=len(judgements))[judgements.pair]
         """Number of assessors who judged the document of each row."""
         shared = self.several > 1
         if not shared.any():
             raise UsageError(
-                f"no document was judged by two of the {n} assessors "
+                f"no document was judged by two of the {len(code)} assessors "
                 f"({some(self.assessors)}) for the same topic; there is nothing to compare"
             )
         rows = {"document": judgements.pair, "assessor": assessor, "row": np.arange(len(assessor))}
@@ -325,35 +278,31 @@ class _SideBySide:
             .filter(pl.col("assessor") < pl.col("assessor_2"))
             .sort("row", "row_2")
         )
-        self.first, self.second = both["row"].to_numpy(), both["row_2"].to_numpy()
-        self.topic = judgements.topic[self.first]
-        self.pair = assessor[self.first] * n + assessor[self.second]
-        line, file, first, second = judgements.line, judgements.file, self.first, self.second
-        one_line = (line[first] == line[second]) & (file[first] == file[second])
-        """True if one line of a file names both assessors, and so is not the word of either."""
+        first, second = both["row"].to_numpy(), both["row_2"].to_numpy()
+        self.first, self.second = first, second
+        self.topic = judgements.topic[first]
+        self.pair = assessor[first] * len(code) + assessor[second]
         judgements.check_lengths(ends=False)
         self.length = judgements.documents.length[judgements.documents.number]
-        lost = shared & (self.length < 0)
-        self.sized = judgements.has_text and not (lost == shared).all()
-        """True if lengths are known; known lengths of some documents only are refused."""
-        if self.sized and lost.any():
-            raise InputError(
-                judgements.problem(
-                    "judgements.length",
-                    row,
-                    f"the length of document {judgements.doc[row]!r} is not known, but that of "
-                    "others is; expected a length for all, or a collection (--collection) that "
-                    "knows it",
-                )
-                for row in np.unique(judgements.pair[lost]).tolist()
-            )
-        # Figures of each couple, summed up later.
-        self.shared_size, self.difference = self._compare_units()
-        entry = judgements.relevant & (judgements.bep >= 0)
+        self.sized = judgements.has_text and bool((self.length[shared] >= 0).all())
+        """True if the lengths of all documents are known."""
+        # Tables and figures of each couple, summed up later.
+        size, relevant = judgements.rel_size, judgements.relevant
+        overlap, self.difference = self._compare_units()
+        length = self.length[first] if self.sized else np.full(len(first), np.nan)
+        self.text = _cross(length, size[first], size[second], overlap)
+        if not judgements.has_text:
+            self.text[:] = np.nan
+        found = relevant[first], relevant[second]
+        self.documents = _cross(np.ones(len(first)), *found, found[0] & found[1])
+        # One line of a file that names both assessors has their best entry points and grades once.
+        line, file = judgements.line, judgements.file
+        own = (line[first] != line[second]) | (file[first] != file[second])
+        entry = relevant & (judgements.bep >= 0)
         apart = np.abs(judgements.bep[first] - judgements.bep[second])
-        self.apart = np.where(entry[first] & entry[second] & ~one_line, apart, UNKNOWN)
+        self.apart = np.where(entry[first] & entry[second] & own, apart, UNKNOWN)
         """Distance of best entry points in documents that both find relevant."""
-        self.grades = self._compare_grades(~one_line)
+        self.grades = self._compare_grades(own)
         # A gap before every unit and one after the last, which ends with its document.
         places = np.arange(len(judgements.start)) + judgements.row
         self.gaps = np.zeros(len(places) + len(judgements), dtype=np.int64)
@@ -369,11 +318,9 @@ class _SideBySide:
         square of its length.
         """
         bounds, number = self.judgements.bounds, len(self.first)
-        (owner, at), (owner_2, at_2) = (
-            _list_ranges(bounds[rows], bounds[rows + 1]) for rows in (self.first, self.second)
-        )
-        n = len(owner)
-        owner, at = np.concatenate([owner, owner_2]), np.concatenate([at, at_2])
+        lists = [spans.list_ranges(bounds[r], bounds[r + 1]) for r in (self.first, self.second)]
+        n = len(lists[0][0])
+        owner, at = (np.concatenate(column) for column in zip(*lists, strict=True))
         start, end = self.judgements.start[at], self.judgements.end[at]
         # Spans of all couples on one axis, one couple after the other.
         extent = np.zeros(number, dtype=np.int64)
@@ -382,22 +329,22 @@ class _SideBySide:
         start, end = start + base[owner], end + base[owner]
         low, high = spans.at_least(start, end, 2)
         couple = np.searchsorted(base, low, side="right") - 1
-        left = np.searchsorted(end[n:], start[:n], side="right")
-        right = np.maximum(np.searchsorted(start[n:], end[:n], side="left"), left)
-        of, met = _list_ranges(left, right)
-        squares = (start[of] - start[n + met]) ** 2 + (end[of] - end[n + met]) ** 2
-        alone = np.concatenate([right == left, np.bincount(met, minlength=len(end) - n) == 0])
+        of, met = spans.pair_overlaps(start[:n], end[:n], start[n:], end[n:])
+        met += n
+        squares = (start[of] - start[met]) ** 2 + (end[of] - end[met]) ** 2
+        alone = np.bincount(np.append(of, met), minlength=len(end)) == 0
         lengths = (end - start)[alone].astype(np.float64)
         difference = np.bincount(owner[of], squares, number).astype(np.float64)
         difference += np.bincount(owner[alone], lengths**2, number)
         return np.bincount(couple, high - low, number).astype(np.int64), difference
 
-    def _compare_grades(self, usable: Bools) -> Ints | None:
+    def _compare_grades(self, usable: Bools) -> Floats:
         """Count the elements of each couple by the two grades they have."""
+        counts = np.zeros((len(self.first), _MOST, _MOST))
         elements = self.judgements.elements
         name = next((g for g in _GRADES if elements is not None and g in elements.columns), None)
         if elements is None or name is None:
-            return None
+            return counts
         graded = (
             elements.filter(pl.col(name).is_not_null())
             .select("row", "xpath", grade=pl.col(name).cast(pl.String).replace("?", "0"))
@@ -411,70 +358,45 @@ class _SideBySide:
             .join(graded, on="row")
             .join(graded.rename({"row": "other", "grade": "grade_2"}), on=["other", "xpath"])
         )
-        counts = np.zeros((len(self.first), _MOST, _MOST), dtype=np.int64)
         np.add.at(counts, tuple(both.select("couple", "grade", "grade_2").to_numpy().T), 1)
         return counts
 
     def notes(self) -> Iterator[str]:
         """Yield notes on judgements left out and on undefined figures."""
         judgements = self.judgements
-        documents = np.unique(judgements.pair[self.several == 1])
-        if len(documents):
-            yield (
-                f"documents that only one assessor judged for a topic: {len(documents)}; they are "
-                "left out"
-            )
-        n = len(self.assessors)
-        judged = (self.judged > 0).astype(np.int64)
-        apart = np.triu(judged.T @ judged > 0, 1)
-        apart[self.pair // n, self.pair % n] = False
-        if apart.any():
-            names = [" and ".join(self.assessors[i] for i in two) for two in np.argwhere(apart)]
-            yield f"assessors of one topic with no document in common: {some(names)}"
+        if alone := len(np.unique(judgements.pair[self.several == 1])):
+            yield f"documents that only one assessor judged for a topic: {alone}; they are left out"
         if not judgements.has_text:
-            by_path = judgements.places is not None
-            mend = "; a collection (--collection) places it" if by_path else ""
-            yield f"no highlighted text is known: only documents are compared{mend}"
+            yield "no highlighted text is known (a collection places XPaths): only documents count"
         elif not self.sized:
             yield (
-                "no document has a length: observed agreement, kappa and alpha of characters are "
+                "documents have no length: observed agreement, kappa and alpha of characters are "
                 "not defined; a collection (--collection) knows lengths"
             )
 
-    def tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the frames of an `Agreement`: its rows, and numbers of averaged topics."""
+    def tabulate(self) -> pl.DataFrame:
+        """Return the rows of an `Agreement`."""
         rows: list[dict[str, Any]] = []
-        averaged: list[dict[str, Any]] = []
-        several = (self.judged > 0).sum(axis=1) > 1
-        lone = np.bincount(self.judgements.topic[self.several == 1], minlength=len(several))
         for pair in (*np.unique(self.pair).tolist(), None):
-            names = {"first": None, "second": None}
-            couples, alone = np.arange(len(self.pair)), lone * several
+            names: dict[str, str | None] = {"first": None, "second": None}
+            couples = np.arange(len(self.pair))
             if pair is not None:
                 one, two = divmod(pair, len(self.assessors))
                 names = {"first": self.assessors[one], "second": self.assessors[two]}
                 couples = np.flatnonzero(self.pair == pair)
-                a, b = self.judged[:, one], self.judged[:, two]
-                both = np.bincount(self.topic[couples], minlength=len(several))
-                alone = np.where((a > 0) & (b > 0), a + b, 0) - 2 * both
-            order = couples[np.argsort(self.topic[couples], kind="stable")]
-            topics, starts = np.unique(self.topic[order], return_index=True)
-            own = [
-                {"topic": self.judgements.topics[topic], **names, "over": "topic"}
-                | {**self._measure(group, joint=pair is None), "alone": alone[topic]}
-                for topic, group in zip(topics.tolist(), np.split(order, starts[1:]), strict=True)
-            ]
-            whole = {**self._measure(couples, joint=pair is None), "alone": alone.sum()}
+            own = []
+            for topic in np.unique(self.topic[couples]).tolist():
+                figures = self._measure(couples[self.topic[couples] == topic], joint=pair is None)
+                label = self.judgements.topics[topic]
+                own.append({"topic": label, **names, "over": "topic", **figures})
             known = {n: [row[n] for row in own if not math.isnan(row[n])] for n in FIGURES}
             means = {name: _ratio(sum(values), len(values)) for name, values in known.items()}
-            rows += own
-            rows.append({"topic": None, **names, "over": "pooled", **whole})
-            rows.append({"topic": None, **names, "over": "mean", **whole, **means})
-            averaged.append({**names, **{name: len(values) for name, values in known.items()}})
+            whole = self._measure(couples, joint=pair is None)
+            pooled = {"topic": None, **names, "over": "pooled", **whole}
+            rows += [*own, pooled, {**pooled, "over": "mean", **means}]
         types: dict[str, Any] = dict.fromkeys(("topic", "first", "second", "over"), pl.String)
         types |= dict.fromkeys(COUNTS, pl.Int64) | dict.fromkeys(FIGURES, pl.Float64)
-        frame = pl.DataFrame(rows, schema=types)
-        return frame, pl.DataFrame(averaged, schema_overrides=dict.fromkeys(names, pl.String))
+        return pl.DataFrame(rows, schema=types)
 
     def _measure(self, couples: Ints, *, joint: bool) -> dict[str, Any]:
         """Return counts and figures of some couples.
@@ -482,71 +404,53 @@ class _SideBySide:
         Tables of one pair of assessors add up. Tables of several pairs are joined by their
         disagreement, which has no first and second. Alpha of `joint` couples is of all assessors.
         """
-        judgements = self.judgements
         first, second = self.first[couples], self.second[couples]
-        pairs, table = np.unique(self.pair[couples], return_inverse=True)
+        pairs, number = np.unique(self.pair[couples], return_inverse=True)
 
-        def pool(column: npt.NDArray[Any]) -> Floats:
-            return np.bincount(table, column).astype(np.float64)
+        def pool(tables: Floats) -> Floats:
+            pooled = np.zeros((len(pairs), *tables.shape[1:]))
+            np.add.at(pooled, number, tables[couples])
+            return pooled
 
-        size, relevant = judgements.rel_size, judgements.relevant
-        length = self.length[first] if self.sized else np.full(len(first), np.nan)
-        a, b, both = map(pool, (size[first], size[second], self.shared_size[couples]))
-        observed, kappa = compare_marks(pool(length), a, b, both)
-        c, d = relevant[first], relevant[second]
-        doc_observed, doc_kappa = compare_marks(*map(pool, (np.ones(len(c)), c, d, c & d)))
-        either = float((a + b).sum()) if judgements.has_text else math.nan
-        _, one_each = np.unique(judgements.pair[first], return_index=True)
-        apart = np.sort(self.apart[couples])
-        apart = apart[np.searchsorted(apart, 0) :]
-        grades = np.zeros((len(pairs), _MOST, _MOST), dtype=np.int64)
-        if self.grades is not None:
-            np.add.at(grades, table, self.grades[couples])
+        text, grades = pool(self.text), pool(self.grades)
+        observed, kappa = compare_marks(text)
+        doc_observed, doc_kappa = compare_marks(pool(self.documents))
+        both, either = float(text[:, 1, 1].sum()), float(text[:, 1].sum() + text[:, :, 1].sum())
+        _, one_each = np.unique(self.judgements.pair[first], return_index=True)
+        apart = self.apart[couples][self.apart[couples] >= 0]
         rows = np.unique([first, second]) if joint else np.concatenate([first, second])
         return {
             "topics": len(np.unique(self.topic[couples])),
             "documents": len(one_each),
-            "characters": int(length[one_each].sum()) if self.sized else None,
+            "characters": int(self.length[first][one_each].sum()) if self.sized else None,
             "bep_documents": len(apart),
             "elements": int(grades.sum()),
             "observed": observed,
             "kappa": kappa,
-            "f1": _ratio(2 * float(both.sum()), either),
-            "jaccard": _ratio(float(both.sum()), either - float(both.sum())),
+            "f1": _ratio(2 * both, either),
+            "jaccard": _ratio(both, either - both),
             "alpha": self._alpha(couples, rows, joint=joint) if self.sized else math.nan,
             "doc_observed": doc_observed,
             "doc_kappa": doc_kappa,
             "bep_mean": _ratio(float(apart.sum()), len(apart)),
             "bep_median": float(np.median(apart)) if len(apart) else math.nan,
             **{f"bep_{r}": _ratio(float((apart <= r).sum()), len(apart)) for r in REACH},
-            "grade_kappa": math.nan if self.grades is None else weighted_kappa(grades),
+            "grade_kappa": compare_marks(grades)[1],
         }
 
     def _alpha(self, couples: Ints, rows: Ints, *, joint: bool) -> float:
         """Return Krippendorff's unitised alpha of two assessors, or of all of a document."""
         judgements, bounds = self.judgements, self.judgements.bounds
         weight = 2 / (self.several[self.first[couples]] - 1) if joint else 2.0
-        _, at = _list_ranges(bounds[rows], bounds[rows + 1])
+        _, at = spans.list_ranges(bounds[rows], bounds[rows + 1])
         units = judgements.end[at] - judgements.start[at]
-        _, at = _list_ranges(bounds[rows] + rows, bounds[rows + 1] + rows + 1)
+        _, at = spans.list_ranges(bounds[rows] + rows, bounds[rows + 1] + rows + 1)
         size = float(self.length[rows].sum())
         observed = _ratio(_sum(weight * self.difference[couples]), size)
         return 1 - _ratio(observed, expected_disagreement(units, self.gaps[at], size))
 
 
 # -- coefficients ------------------------------------------------------------------------------
-
-
-def _list_ranges(left: Ints, right: Ints) -> tuple[Ints, Ints]:
-    """Concatenate the ranges ``left[i]:right[i]``; return the i of each number, and the numbers.
-
-    >>> [x.tolist() for x in _list_ranges(np.array([5, 0, 2]), np.array([7, 0, 3]))]
-    [[0, 0, 2], [5, 6, 2]]
-    """
-    count = right - left
-    owner = np.repeat(np.arange(len(left), dtype=np.int64), count)
-    before = np.cumsum(count) - count
-    return owner, np.arange(len(owner), dtype=np.int64) - before[owner] + left[owner]
 
 
 def _ratio(above: float, below: float) -> float:
@@ -558,34 +462,24 @@ def _sum(values: Floats) -> float:
     return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
-def compare_marks(
-    total: Floats, first: Floats, second: Floats, both: Floats
-) -> tuple[float, float]:
-    """Return observed agreement and kappa of two-by-two tables, one for each pair of assessors.
+def _cross(total: Floats | Ints, first: Ints, second: Ints, both: Ints) -> Floats:
+    """Return a table for each couple: of `total` items `first` and `second` marked, by each."""
+    only, other = first.astype(float) - both, second.astype(float) - both
+    tables = np.array([[total - only - other - both, other], [only, both]], dtype=np.float64)
+    return np.moveaxis(tables, -1, 0)
 
-    With A and B marked by either and C by both of n items, A + B - 2C are observed to differ and
-    (A(n-B) + B(n-A))/n expected to; both are summed over the tables, and kappa is 1 -
-    observed/expected. For one table this is Cohen's kappa. The order of the two assessors does not
-    matter.
 
-    >>> table = (np.array([x]) for x in (100.0, 40.0, 30.0, 20.0))
-    >>> [round(value, 4) for value in compare_marks(*table)]
+def compare_marks(counts: Floats) -> tuple[float, float]:
+    """Return observed agreement and linearly weighted kappa of items with marks from 0 up.
+
+    `counts` has a table of the two marks of items for each pair of assessors. The differences |a-b|
+    are summed as observed, and as expected of independent assessors who give each mark as often as
+    these do; kappa is 1 - observed/expected. For one table of marks 0 and 1 this is Cohen's kappa.
+    The order of the two assessors does not matter.
+
+    >>> [round(value, 4) for value in compare_marks(np.array([[[50.0, 10], [20, 20]]]))]
     [0.7, 0.3478]
-    """
-    differ = float((first + second - 2 * both).sum())
-    cross = first * (total - second) + second * (total - first)
-    chance = np.divide(cross, total, out=np.zeros(len(total)), where=total > 0)
-    return 1 - _ratio(differ, float(total.sum())), 1 - _ratio(differ, _sum(chance))
-
-
-def weighted_kappa(counts: Ints) -> float:
-    """Return the linearly weighted kappa of graded items.
-
-    1 - observed/expected, the sums of |a-b| as observed, and as expected of independent assessors
-    who give each grade as often as these do. `counts` has a table of the two grades of items for
-    each pair of assessors.
-
-    >>> round(weighted_kappa(np.array([[[1, 0, 0], [0, 0, 1], [0, 1, 1]]])), 4)
+    >>> round(compare_marks(np.array([[[1.0, 0, 0], [0, 0, 1], [0, 1, 1]]]))[1], 4)
     0.4286
     """
     step = np.arange(counts.shape[1])
@@ -593,7 +487,8 @@ def weighted_kappa(counts: Ints) -> float:
     first, second, number = counts.sum(axis=2), counts.sum(axis=1), counts.sum(axis=(1, 2))
     cross = np.einsum("ti,ij,tj->t", first, weights, second)
     chance = np.divide(cross, number, out=np.zeros(len(number)), where=number > 0)
-    return 1 - _ratio(float((counts * weights).sum()), _sum(chance))
+    differ = float((counts * weights).sum())
+    return 1 - _ratio(differ, float(number.sum())), 1 - _ratio(differ, _sum(chance))
 
 
 def expected_disagreement(units: Ints, gaps: Ints, size: float) -> float:

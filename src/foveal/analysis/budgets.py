@@ -2,11 +2,12 @@
 
 Chunks of different sizes are not comparable at a rank: ten of 1,000 characters are more text than
 ten of 200. They are comparable at the same amount of text, which costs a reader time and a prompt
-money. All budgets are computed in one pass over each run.
+money.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,31 +17,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
-from foveal._version import __version__
 from foveal.adapters import runs_of
-from foveal.analysis.gain_curves import align_runs
 from foveal.analysis.score_tables import tabulate_scores
 from foveal.analysis.significance import bootstrap_interval
-from foveal.errors import InputError, UsageError, some
-from foveal.evaluation.document_names import match_names, warn_about_names
+from foveal.errors import InputError, UsageError
 from foveal.evaluation.evaluation import Evaluation, Objects, RunLike
 from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Alignment
-from foveal.measures.characters import UNITS, Readings, best_precisions_within, readings
+from foveal.measures.characters import UNITS
 from foveal.model import UNKNOWN, Judgements, Results, Run
 from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.result_object import Result
 from foveal.model.tables import Table
 from foveal.spans import Ints
 
-__all__ = ["GAIN", "BudgetCurves", "Crossing", "Leader", "budget_curves", "with_tokens"]
+__all__ = ["BudgetCurves", "Crossing", "budget_curves", "with_tokens"]
 
-GAIN = "gain"
-"""In place of a measure: the relevant characters found."""
 _MEASURES = ("charR", "charP", "charF", "iP")
 _STEPS = 20
+_RESAMPLES = 2000
 _MOST_COLUMNS = 6  # runs side by side in a table
 Floats = npt.NDArray[np.float64]
 Tokeniser = Callable[[str], "float | Sized"]
@@ -49,8 +45,7 @@ Tokeniser = Callable[[str], "float | Sized"]
 class Crossing(NamedTuple):
     """A budget at which the mean of one run falls below that of another.
 
-    Resampling topics moves it: between `low` and `high` neither run is significantly better. None
-    is an end beyond the given budgets.
+    From `low` to `high` neither run is significantly better; both lie among the given budgets.
     """
 
     below: str
@@ -58,28 +53,8 @@ class Crossing(NamedTuple):
     above: str
     """The run that is better at larger budgets."""
     at: float
-    low: float | None
-    high: float | None
-
-    def describe(self, unit: str) -> str:
-        """Say in a sentence which run is better where."""
-        where = "at any budget"
-        if self.low is not None:
-            where = f"from {self.low:.0f} " + ("on" if self.high is None else f"to {self.high:.0f}")
-        elif self.high is not None:
-            where = f"up to {self.high:.0f}"
-        return (
-            f"{self.below} is better below {self.at:.0f} {unit}, {self.above} above; "
-            f"{where} the difference may be chance (95 % of resampled topics)."
-        )
-
-
-class Leader(NamedTuple):
-    """A range of budgets at which one run has the best mean."""
-
-    run: str
-    first: int
-    last: int
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,31 +62,27 @@ class BudgetCurves(Result):
     """Scores of runs on topics at budgets."""
 
     measure: str
-    """What is scored, without budget: ``charR``, ``iP@0.10``, or ``gain``."""
+    """The measure without budget, such as ``charR`` or ``iP@0.10``."""
     unit: str
     """One of ``characters``, ``tokens``, ``results``."""
     budgets: Ints
-    runs: tuple[str, ...]
-    topics: tuple[str, ...]
-    values: Floats
-    """Of each run, topic and budget; ``nan`` on topics that do not count for the run or have
-    nothing relevant."""
-    counted: npt.NDArray[np.bool_]
-    meta: dict[str, Any]
+    results: Results
+    """The scores of the runs, a measure for each budget."""
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Warnings of the evaluation."""
-        return tuple(self.meta["warnings"])
+    def runs(self) -> tuple[str, ...]:
+        """The names of the runs."""
+        return self.results.runs
 
-    @cached_property
+    @property
     def mean(self) -> Floats:
         """The curve of each run: the mean over its topics at each budget."""
-        used = ~np.isnan(self.values)
-        total = np.where(used, self.values, 0.0).sum(axis=1)
-        with np.errstate(invalid="ignore"):  # no topic counts: not a number
-            mean: Floats = total / used.sum(axis=1)
-        return mean
+        return self.results.overall
+
+    @property
+    def meta(self) -> Mapping[str, Any]:  # type: ignore[override]
+        """Provenance and warnings of the evaluation."""
+        return self.results.meta
 
     @cached_property
     def area(self) -> dict[str, float]:
@@ -125,33 +96,19 @@ class BudgetCurves(Result):
         area = middle @ width / width.sum() if len(width) else self.mean[:, 0]
         return dict(zip(self.runs, area.tolist(), strict=True))
 
-    def crossings(
-        self,
-        first: str,
-        second: str,
-        *,
-        confidence: float = 0.95,
-        resamples: int = 2000,
-        seed: int = 0,
-    ) -> tuple[Crossing, ...]:
+    def crossings(self, first: str, second: str) -> tuple[Crossing, ...]:
         """Find the budgets where the curves of two runs cross, on straight lines between budgets.
 
-        The interval of the mean difference at each budget is by resampling topics (percentile
-        method).
+        The 95 % interval of the mean difference at each budget is by resampling topics.
         """
-        for run in (first, second):
-            if run not in self.runs:
-                raise UsageError(f"no run {run!r} among the curves; they are of {some(self.runs)}")
-        a, b = (self.values[self.runs.index(run)] for run in (first, second))
+        a, b = self.results.of_runs([first, second]).values
         both = ~np.isnan(a).any(axis=1) & ~np.isnan(b).any(axis=1)
         if not both.any():
             raise UsageError(f"{first} and {second} have no topic with a score in common")
         gap = a[both] - b[both]
         mean = gap.mean(axis=0)
         sign = np.where(np.abs(mean) < 1e-12, 0, np.sign(mean)).astype(int)
-        low, high = bootstrap_interval(
-            np.ascontiguousarray(gap.T), confidence=confidence, resamples=resamples, seed=seed
-        )
+        low, high = bootstrap_interval(np.ascontiguousarray(gap.T), resamples=_RESAMPLES)
         sure = (low > 0).astype(int) - (high < 0).astype(int)
         budgets = self.budgets.astype(np.float64)
         found = []
@@ -160,62 +117,46 @@ class BudgetCurves(Result):
                 continue
             step = budgets[i + 1] - budgets[i]
             at = budgets[i] + step * mean[i] / (mean[i] - mean[i + 1])
-            before = np.flatnonzero(sure[: i + 1] == sign[i])
-            after = np.flatnonzero(sure[j:] == sign[j])
-            found.append(
-                Crossing(
-                    *((first, second) if sign[i] > 0 else (second, first)),
-                    float(at),
-                    float(budgets[before[-1]]) if len(before) else None,
-                    float(budgets[j + after[0]]) if len(after) else None,
-                )
-            )
+            before = budgets[: i + 1][sure[: i + 1] == sign[i]]
+            after = budgets[j:][sure[j:] == sign[j]]
+            names = (first, second) if sign[i] > 0 else (second, first)
+            ends = [*budgets[:1], *before][-1], [*after, *budgets[-1:]][0]
+            found.append(Crossing(*names, float(at), *map(float, ends)))
         return tuple(found)
 
     @cached_property
-    def leaders(self) -> tuple[Leader, ...]:
-        """The best run of each range of budgets, with as few changes as ties allow."""
-        found: list[Leader] = []
-        first, tied = 0, np.zeros(len(self.runs), dtype=bool)
-        for column, budget in enumerate(self.budgets.tolist()):
-            own = np.nan_to_num(self.mean[:, column], nan=-np.inf)
+    def leaders(self) -> tuple[tuple[str, int, int], ...]:
+        """The best run of each range of budgets, first to last, with few changes where runs tie."""
+        found: list[tuple[str, int, int]] = []
+        tied = np.zeros(len(self.runs), dtype=bool)
+        means = np.nan_to_num(self.mean.T, nan=-np.inf)
+        for budget, own in zip(self.budgets.tolist(), means, strict=True):
             best = own >= own.max() - 1e-12
-            if not (tied & best).any():
-                first, tied = budget, best
-                found.append(Leader("", first, budget))
-            tied = tied & best
-            found[-1] = Leader(self.runs[int(tied.argmax())], first, budget)
+            first = found.pop()[1] if (tied & best).any() else budget
+            tied = tied & best if first < budget else best
+            found.append((self.runs[int(tied.argmax())], first, budget))
         return tuple(found)
 
-    def to_results(self) -> Results:
-        """Return the scores under the names that `foveal.evaluate` gives them."""
-        budgets = self.budgets.tolist()
-        if self.measure == GAIN:
-            by = "" if self.unit == UNITS[0] else f",unit={self.unit}"
-            names = [f"{GAIN}(budget={budget}{by})" for budget in budgets]
-        else:
-            measure = parse_measure(self.measure)
-            names = [measure(budget=budget, unit=self.unit).label for budget in budgets]
-        meta = self.meta | {"measures": names}
-        return Results(
-            self.runs, self.topics, tuple(names), self.values, self.counted, self.mean, meta
-        )
+    @cached_property
+    def _changes(self) -> list[tuple[str, Crossing | None]]:
+        """A sentence on each change of the leader, and the crossing of the curves if there is one.
 
-    def to_frame(self) -> pl.DataFrame:
-        """Return the means: columns run, unit, budget, measure, value."""
-        return pl.DataFrame(
-            {
-                "run": np.repeat(self.runs, len(self.budgets)),
-                "unit": self.unit,
-                "budget": np.tile(self.budgets, len(self.runs)),
-                "measure": self.measure,
-                "value": self.mean.ravel(),
-            }
-        )
+        Runs that are averaged over other topics may have none.
+        """
+        found = []
+        for (one, _, last), (other, first, _) in pairwise(self.leaders):
+            crossings = [c for c in self.crossings(one, other) if last <= c.at <= first]
+            crossing = crossings[0] if crossings else None
+            text = f"{one} is best up to {last} {self.unit}, {other} from {first}."
+            if crossing is not None:
+                text = f"{one} is better below {crossing.at:.0f} {self.unit}, {other} above; "
+                text += f"from {crossing.low:.0f} to {crossing.high:.0f} this may be chance."
+            found.append((text, crossing))
+        return found
 
     def rows(self, *, per_topic: bool = False) -> Iterator[dict[str, Any]]:
         """Yield the scores as `foveal.evaluate` would return them."""
-        for row in self.to_results().rows(per_topic=per_topic):
+        for row in self.results.rows(per_topic=per_topic):
             yield dict(zip(("run", "topic", "measure", "value"), row, strict=True))
 
     def parts(self) -> dict[str, Any]:
@@ -224,45 +165,26 @@ class BudgetCurves(Result):
 
     def to_json(self) -> str:
         """Return the scores on all topics as saved results, which ``foveal plot`` draws."""
-        return self.to_results().to_json()
-
-    @cached_property
-    def _changes(self) -> list[tuple[Leader, Leader, Crossing | None]]:
-        """Each leader with the next one, and the crossing of their curves between them."""
-        found = []
-        for one, other in pairwise(self.leaders):
-            crossings = self.crossings(one.run, other.run)
-            between = (c for c in crossings if one.last <= c.at <= other.first)
-            found.append((one, other, next(between, None)))
-        return found
+        return self.results.to_json()
 
     def summary(self) -> str:
         """Return which run is best at which budgets, and where that may be chance."""
-        first, last = self.budgets[[0, -1]].tolist()
         if len(self.runs) == 1:
             return ""
-        if np.ptp(self.mean, axis=0).max() < 1e-12:
-            return f"All runs are equal at every budget from {first} to {last} {self.unit}."
         if len(self.leaders) == 1:
-            best = f"{self.leaders[0].run} is best at every budget"
-            return f"{best} from {first} to {last} {self.unit}."
-        return "\n".join(
-            crossing.describe(self.unit)
-            if crossing  # else they are equal at the budgets between
-            else f"{one.run} is best up to {one.last} {self.unit}, {other.run} from {other.first}."
-            for one, other, crossing in self._changes
-        )
+            best, first, last = self.leaders[0]
+            return f"No run beats {best} at any budget from {first} to {last} {self.unit}."
+        return "\n".join(text for text, _ in self._changes)
 
     def tables(self, *, per_topic: bool = False) -> list[Table]:
-        """Return a row per budget and a column per run; many runs are rows. Areas come last."""
+        """Return a row per budget and a column per run, the areas last; many runs are rows."""
         if per_topic:
-            return [tabulate_scores(self.to_results(), per_topic=True)]
+            return [tabulate_scores(self.results, per_topic=True)]
         values = np.vstack([self.mean.T, np.array(list(self.area.values()))])
         names = [*map(str, self.budgets.tolist()), "area"]
         is_best = np.nan_to_num(values, nan=-np.inf) == np.nanmax(values, axis=1, keepdims=True)
         best = np.argwhere(is_best).tolist() if len(self.runs) > 1 else []
-        digits = 1 if self.measure == GAIN else 4
-        rows = (["-" if np.isnan(v) else f"{v:.{digits}f}" for v in row] for row in values.tolist())
+        rows = (["-" if np.isnan(v) else f"{v:.4f}" for v in row] for row in values.tolist())
         first, last = self.budgets[[0, -1]].tolist()
         table = Table(
             (self.unit, *self.runs),
@@ -271,10 +193,9 @@ class BudgetCurves(Result):
             title=f"{self.measure} at budgets of {self.unit}, mean over topics",
             notes=(f"area: mean height of a curve from {first} to {last} {self.unit}.",),
         )
-        if len(self.runs) <= _MOST_COLUMNS:
-            return [table]
-        turned = table.transpose()
-        return [replace(turned, header=("run", *turned.header[1:]))]
+        if len(self.runs) > _MOST_COLUMNS:
+            table = replace(table.transpose(), header=("run", *names))
+        return [table]
 
     def graphs(self) -> list[Graph]:
         """Return the mean curve of each run, with a vertical line where another takes the lead."""
@@ -283,22 +204,15 @@ class BudgetCurves(Result):
             Line(f"{run}: area {self.area[run]:.4g}", budgets, self.mean[i], series=i)
             for i, run in enumerate(self.runs)
         ]
-        for one, _, crossing in self._changes:
+        for _, crossing in self._changes:
             if crossing is not None:
-                height = np.interp(crossing.at, budgets, self.mean[self.runs.index(one.run)])
+                height = np.interp(crossing.at, budgets, self.mean[self.runs.index(crossing.below)])
                 ends = np.array([0.0, float(height)])
                 lines.append(Line("", np.full(2, crossing.at), ends, "aid"))
-        unit = "relevant characters" if self.measure == GAIN else "mean over topics"
-        return [
-            Graph(
-                "budget",
-                f"Scores at budgets: {self.measure}",
-                Axis(f"{self.unit} read", "per topic", 0.0),
-                Axis(self.measure, unit, 0.0),
-                tuple(lines),
-                tuple(self.summary().splitlines()),
-            )
-        ]
+        x = Axis(f"{self.unit} read", "per topic", 0.0)
+        y = Axis(self.measure, "mean over topics", 0.0)
+        title, notes = f"Scores at budgets: {self.measure}", tuple(self.summary().splitlines())
+        return [Graph("budget", title, x, y, tuple(lines), notes)]
 
 
 def budget_curves(
@@ -309,17 +223,16 @@ def budget_curves(
     unit: str = "characters",
     budgets: Iterable[int] | None = None,
     up_to: int | None = None,
-    collection: str | Path | None = None,
     **options: Any,
 ) -> BudgetCurves:
     """Score runs at many budgets.
 
     Parameters
     ----------
-    runs, judgements, collection, **options
+    runs, judgements, **options
         As `foveal.evaluate` takes them.
     measure : text or Python form of a measure
-        ``charR``, ``charP``, ``charF`` or ``iP@x``, or ``gain``: the relevant characters found.
+        ``charR``, ``charP``, ``charF`` or ``iP@x``.
     unit : {"characters", "tokens", "results"}
         What is counted. Tokens are those of the results (`foveal.with_tokens`).
     budgets : whole numbers, optional
@@ -337,123 +250,46 @@ def budget_curves(
     >>> curves.mean.tolist()
     [[0.0, 0.5, 1.0, 1.0], [0.0, 0.5, 1.0, 1.0]]
     """
-    chosen = _check_measure(measure)
+    chosen = parse_measure(measure) if isinstance(measure, str) else measure
+    if chosen.name not in _MEASURES or chosen.settings.keys() & {"budget", "unit"}:
+        raise UsageError(f"{chosen} has no curve; expected charR, charP, charF or iP@x, no budget")
     if unit not in UNITS:
         raise UsageError(f"unit {unit!r} is not one of {', '.join(UNITS)}")
-    given = runs_of(runs)
-    if not given:
-        raise UsageError("no run given")
-    evaluation = Evaluation(judgements, chosen, collection=collection, **options)
-    if evaluation.assessors != (None,):
-        raise UsageError("curves are of one set of judgements; choose an assessor instead of each")
-    (gold,), settings = evaluation.golds, evaluation.options
-    names, aligned, counted = zip(*align_runs(evaluation, given), strict=True)
-    alignments = [own.alignment_for(chosen) for own in aligned]
-    places = _choose_budgets(budgets, up_to, alignments, unit)
-    values = np.stack(
-        [_score_budgets(own, chosen, str(measure), places, unit) for own in alignments]
-    )
-    if settings.undefined == "zero":
-        values[np.isnan(values)] = 0.0
-    values[~np.stack(counted)] = np.nan
-    warnings = list(evaluation.warnings)
-    shares = {}
-    for name, own in zip(names, aligned, strict=True):
-        match = match_names(own.alignment())
-        shares[name] = {"results_in_judged_documents": match.known / match.results}
-        warnings += warn_about_names(name, match, gold)
-        warnings += [f"{name}: {text}" for text in own.warnings]
-    sources = [*evaluation.sources, *(("run", own.run.source) for own in aligned)]
-    meta = {
-        "version": __version__,
-        "task": None,
-        "tasks": dict.fromkeys(names),
-        "options": settings.changed(),
-        "inputs": [{"kind": k, "path": s.path, "sha256": s.sha256} for k, s in sources],
-        "topics": {"judged": len(gold.topics), "runs": shares},
-        "warnings": warnings,
-    }
-    label = GAIN if str(measure) == GAIN else chosen.label
-    return BudgetCurves(label, unit, places, names, gold.topics, values, np.stack(counted), meta)
-
-
-def _check_measure(measure: str | Measure) -> Measure:
-    """Return the measure to score at budgets; for the gain, charR, which counts the same text."""
-    if str(measure) == GAIN:
-        return parse_measure("charR")
-    chosen = parse_measure(measure) if isinstance(measure, str) else measure
-    if chosen.name not in _MEASURES:
-        raise UsageError(
-            f"{chosen} has no budget; expected {', '.join(_MEASURES[:-1])}, iP@x or {GAIN}"
-        )
-    for name in ("budget", "unit"):
-        if name in chosen.settings:
-            raise UsageError(
-                f"{chosen}: {name} runs along the curve or is given apart; leave it out"
-            )
-    return chosen
-
-
-def _choose_budgets(
-    given: Iterable[int] | None, up_to: int | None, alignments: Sequence[Alignment], unit: str
-) -> Ints:
-    if given is not None:
-        if up_to is not None:
-            raise UsageError("give budgets or up_to, not both")
-        places = np.unique(np.array(list(given)))
+    if budgets is not None:
+        places = np.unique(np.array(list(budgets)))
         if not len(places) or not np.issubdtype(places.dtype, np.integer) or places[0] < 1:
             raise UsageError("budgets are whole numbers from 1, and at least one")
-        return places.astype(np.int64)
-    if up_to is None:
-        totals = []  # the median of what topics have to read, to two digits
-        for own in alignments:
-            run = own.run
-            cost: Ints | Floats = np.ones(len(run), dtype=np.int64)
-            if unit == "characters":
-                cost = own.size
-            elif unit == "tokens" and run.tokens is not None:
-                # Under union only new text is paid for, as in `readings`.
-                cost = run.tokens * own.size / np.maximum(own.full_size, 1)
-            total = int(np.median(np.bincount(run.topic, cost, len(run.topics))))
-            digits = int(10 ** max(len(str(total)) - 2, 0))
-            totals.append(max(total // digits * digits, 1))
-        up_to = min(totals)
-    if up_to < 1:
-        raise UsageError(f"budgets up to {up_to} are none; expected 1 or more")
-    return np.unique(np.ceil(np.arange(1, _STEPS + 1) * up_to / _STEPS).astype(np.int64))
+    evaluation = Evaluation(judgements, chosen, **options)
+    if evaluation.assessors != (None,):
+        raise UsageError("curves are of one set of judgements; choose an assessor instead of each")
+    aligned = [evaluation.align(run) for run in runs_of(runs)]
+    if budgets is None:
+        if up_to is None:
+            up_to = min(_measure_half(own.alignment_for(chosen), unit) for (own,) in aligned)
+        if up_to < 1:
+            raise UsageError(f"up_to {up_to} is not possible; expected 1 or more")
+        places = np.unique(np.ceil(np.arange(1, _STEPS + 1) * up_to / _STEPS).astype(np.int64))
+    # Every budget is a measure of its own, applied to the runs as they were aligned.
+    points = tuple(chosen(budget=budget, unit=unit) for budget in places.tolist())
+    for (own,) in aligned:
+        own.overlaps |= dict.fromkeys(points, own.overlaps[chosen])
+    evaluation.measures = evaluation.scored = points
+    results = evaluation.results(map(evaluation.score, aligned))
+    return BudgetCurves(chosen.label, unit, places, results)
 
 
-def _score_budgets(
-    alignment: Alignment, measure: Measure, asked: str, budgets: Ints, unit: str
-) -> Floats:
-    """Return the scores on every judged topic at every budget."""
-    # The cut-off of iP is a level of recall, and not a rank to stop at.
-    rank = None if measure.cutoff.of_recall else measure.rank
-    read = readings(alignment, budgets, unit, rank=rank)
-    gold, place = alignment.gold, alignment.judged_topic
-    values = np.zeros((len(gold.topics), len(budgets)))
-    some_relevant = gold.trel[place] > 0
-    here = place[some_relevant]
-    found, size, _ = (column[some_relevant] for column in read)
-    recall = found / gold.trel[here][:, None]
-    precision = found / np.maximum(size, 1)
-    if asked == GAIN:
-        values[here] = found
-    elif measure.name == "charR":
-        values[here] = recall
-    elif measure.name == "charP":
-        values[here] = precision
-    elif measure.name == "charF":
-        weight = measure.settings.get("beta", 1.0) ** 2
-        below = weight * precision + recall
-        values[here] = (1 + weight) * precision * recall / np.where(below > 0, below, 1.0)
-    else:
-        for row in np.flatnonzero(some_relevant).tolist():
-            view = alignment.topic(alignment.run.topics[row])
-            own = Readings(*(column[row] for column in read))
-            values[place[row]] = best_precisions_within(view, measure.at, own)
-    values[gold.nrel == 0] = np.nan
-    return values
+def _measure_half(alignment: Alignment, unit: str) -> int:
+    """Return how much there is to read on half of the topics, to two digits."""
+    run = alignment.run
+    cost: Ints | Floats = np.ones(len(run))
+    if unit == "characters":
+        cost = alignment.size
+    elif unit == "tokens" and run.tokens is not None:
+        # Under union only new text is paid for, as within a budget.
+        cost = run.tokens * alignment.size / np.maximum(alignment.full_size, 1)
+    total = int(np.median(np.bincount(run.topic, cost, len(run.topics))))
+    digits = int(10 ** max(len(str(total)) - 2, 0))
+    return max(total // digits * digits, 1)
 
 
 # -- tokens --------------------------------------------------------------------------------------
@@ -480,24 +316,21 @@ def with_tokens(run: Run, tokeniser: Tokeniser, texts: Mapping[str, str]) -> Run
     [2, 1]
     """
     known: dict[tuple[str, int, int], int] = {}
-    tokens = np.zeros(len(run), dtype=np.int64)
-    places = zip(run.doc.to_list(), run.start.tolist(), run.end.tolist(), strict=True)
-    for i, (doc, start, end) in enumerate(places):
-        if (doc, start, end) not in known:
-            at = (run.source.path, int(run.line[i]))
-            if doc not in texts:
-                raise InputError.at("texts.missing", *at, f"no text of document {doc!r} is given")
-            if start == UNKNOWN:
-                reason = "the result has no offsets; tokens are counted in the text"
-                raise InputError.at("run.unresolved", *at, reason)
-            text = texts[doc]
-            if end > len(text):
-                size = f"{len(text)} characters of document {doc!r}"
-                raise InputError.at("run.span", *at, f"the result ends at {end}, past the {size}")
-            part = text[start:] if end == UNKNOWN else text[start:end]
-            known[doc, start, end] = _count_tokens(tokeniser, part)
-        tokens[i] = known[doc, start, end]
-    return replace(run, tokens=tokens)
+    spans = list(zip(run.doc.to_list(), run.start.tolist(), run.end.tolist(), strict=True))
+    for i, (doc, start, end) in enumerate(spans):
+        if (doc, start, end) in known:
+            continue
+        at = (run.source.path, int(run.line[i]))
+        if doc not in texts:
+            raise InputError.at("texts.missing", *at, f"no text of document {doc!r} is given")
+        if start == UNKNOWN:
+            raise InputError.at("run.unresolved", *at, "the result has no offsets")
+        if end > len(texts[doc]):
+            text = f"the result ends at {end}, past the {len(texts[doc])} characters of {doc!r}"
+            raise InputError.at("run.span", *at, text)
+        part = texts[doc][start:] if end == UNKNOWN else texts[doc][start:end]
+        known[doc, start, end] = _count_tokens(tokeniser, part)
+    return replace(run, tokens=np.array([known[span] for span in spans], dtype=np.int64))
 
 
 def _count_tokens(tokeniser: Tokeniser, text: str) -> int:
@@ -506,10 +339,6 @@ def _count_tokens(tokeniser: Tokeniser, text: str) -> int:
     # The items of a mapping or text are not tokens: a tokeniser may return {"input_ids": [...]}.
     if isinstance(found, Sized) and not isinstance(found, (Mapping, str, bytes)):
         return len(found)
-    number = np.nan if isinstance(found, (Sized, bool)) else found
-    if not (isinstance(number, (int, float, np.number)) and 0 <= number < np.inf):
-        raise UsageError(
-            f"the tokeniser returns {found!r:.60}; expected a number of tokens from 0, or the "
-            "tokens"
-        )
-    return int(np.ceil(number))
+    if isinstance(found, (int, float, np.number)) and 0 <= found < np.inf:
+        return math.ceil(found)
+    raise UsageError(f"the tokeniser returns {found!r:.60}; expected the tokens or their number")

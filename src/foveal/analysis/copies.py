@@ -9,11 +9,10 @@ repeated text, and is treated like it: ``overlap="union"`` rewards and charges i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
@@ -21,36 +20,15 @@ import polars as pl
 from foveal.adapters import judgements_of
 from foveal.analysis.segmentation import Segmentation
 from foveal.errors import InputError, UsageError, some
-from foveal.files.source import Source
-from foveal.formats.objects import CODEPOINTS, read_header, tabulate_objects
-from foveal.formats.rows import RowRule, check_rules, list_offset_rules, raise_problems
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
-__all__ = ["Copies", "merge_copies", "read_same_text", "same_text"]
+__all__ = ["Copies", "merge_copies", "same_text"]
 
-_SCHEMA: dict[str, Any] = {
-    "class": pl.String,
-    "doc": pl.String,
-    "start": pl.Int64,
-    "end": pl.Int64,
-}
+_SCHEMA = {"class": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
+Place = tuple[str, int, int]
+"""Document, start and end."""
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-
-
-class _Copy(NamedTuple):
-    """A passage of a document, and the passage that it repeats."""
-
-    start: int
-    end: int
-    doc: str
-    first: int
-    last: int
-
-    def place(self, at: int) -> int:
-        """Return the offset in the first copy; in proportion if lengths differ."""
-        size = self.end - self.start
-        return self.first + round((at - self.start) * (self.last - self.first) / size)
 
 
 class Copies:
@@ -65,42 +43,34 @@ class Copies:
 
     def __init__(self, passages: pl.DataFrame) -> None:
         self.passages = passages.select("class", "doc", "start", "end")
-        firsts: dict[str, tuple[str, int, int]] = {}
-        self._of: dict[str, list[_Copy]] = {}
-        for name, doc, start, end in self.passages.iter_rows():
-            if not 0 <= start < end:
-                raise UsageError(
-                    f"passage [{start},{end}) of document {doc!r} is no text; expected "
-                    "0 <= start < end"
-                )
-            first = firsts.setdefault(name, (doc, start, end))
-            self._of.setdefault(doc, []).append(_Copy(start, end, *first))
-        for doc, own in self._of.items():
-            own.sort()
-            for one, other in pairwise(own):
-                if other.start < one.end:
-                    raise UsageError(
-                        f"passages of the same text overlap in document {doc!r}: "
-                        f"[{one.start},{one.end}) and [{other.start},{other.end})"
-                    )
+        rows = self.passages.unique("class", keep="first").iter_rows()
+        firsts: dict[str, Place] = {name: (doc, start, end) for name, doc, start, end in rows}
+        self._of: dict[str, list[tuple[int, int, Place]]] = {}
+        for name, doc, start, end in self.passages.sort("start", maintain_order=True).iter_rows():
+            own = self._of.setdefault(doc, [])
+            if not 0 <= start < end or (own and start < own[-1][1]):
+                reason = "is empty, or overlaps another one"
+                raise UsageError(f"passage [{start},{end}) of document {doc!r} {reason}")
+            own.append((start, end, firsts[name]))
 
     def __len__(self) -> int:
         return self.passages["class"].n_unique()
 
-    def __repr__(self) -> str:
-        return f"<Copies: {len(self)} classes, {len(self.passages)} passages>"
+    def move(self, doc: str, start: int, end: int) -> Iterator[Place]:
+        """Yield the pieces of a span, those in copies at the offsets of the first copy.
 
-    def move(self, doc: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-        """Yield the pieces of a span, those in copies at the offsets of the first copy."""
+        Where lengths differ, offsets are moved in proportion.
+        """
         at = start
-        for copy in self._of.get(doc, ()):
-            if copy.end <= at or copy.start >= end:
+        for low, high, (first_doc, first, last) in self._of.get(doc, ()):
+            if high <= at or low >= end:
                 continue
-            if copy.start > at:
-                yield doc, at, copy.start
-            low, high = max(at, copy.start), min(end, copy.end)
-            yield copy.doc, copy.place(low), copy.place(high)
-            at = high
+            if low > at:
+                yield doc, at, low
+            cuts = (max(at, low), min(end, high))
+            a, b = (first + round((cut - low) * (last - first) / (high - low)) for cut in cuts)
+            yield first_doc, a, b
+            at = cuts[1]
         if at < end or start == end:
             yield doc, at, end
 
@@ -125,12 +95,12 @@ def same_text(
     >>> same_text(texts, at_least=20).passages.rows()
     [('1', 'a', 6, 30), ('1', 'b', 0, 24)]
     """
-    found: dict[str, list[tuple[str, int, int]]] = {}
-    places: Iterable[tuple[Any, ...]]
     if passages is None:
-        places = ((doc, *span) for doc, text in texts.items() for span in _split_paragraphs(text))
+        passages_of = {doc: _split_paragraphs(text) for doc, text in texts.items()}
+        places = [(doc, *span) for doc, spans in passages_of.items() for span in spans]
     else:
-        places = passages.to_frame().select("doc", "start", "end").iter_rows()
+        places = passages.to_frame().select("doc", "start", "end").rows()
+    found: dict[str, list[Place]] = {}
     for doc, start, end in places:
         if doc not in texts:
             raise UsageError(f"no text of document {doc!r} is given")
@@ -146,25 +116,9 @@ def _split_paragraphs(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans between blank lines, without surrounding white space."""
     gaps = [(0, 0), *(gap.span() for gap in _BLANK_LINE.finditer(text)), (len(text), len(text))]
     for (_, start), (end, _) in pairwise(gaps):
-        kept = text[start:end].strip()
-        if kept:
-            first = start + text[start:end].index(kept)
+        if kept := text[start:end].strip():
+            first = text.index(kept, start)
             yield first, first + len(kept)
-
-
-def read_same_text(path: str | Path) -> Copies:
-    """Read classes from JSON Lines: ``class``, ``doc``, ``start``, ``end`` of each passage."""
-    source = Source.open(str(path))
-    table = tabulate_objects(source, _SCHEMA, read_header(source, **CODEPOINTS)[1]).checked()
-    absent = [
-        RowRule("copies.field", pl.col(name).is_null(), f"{name} is missing") for name in _SCHEMA
-    ]
-    for rules in (absent, list_offset_rules()):
-        raise_problems(check_rules(source.path, table.line, table.frame, rules))
-    try:
-        return Copies(table.frame)
-    except UsageError as error:
-        raise source.error("copies.passages", None, str(error)) from None
 
 
 @overload
@@ -199,25 +153,17 @@ def merge_copies(judged: Run | Judgements, copies: Copies) -> Run | Judgements:
 def _merge_in_run(run: Run, copies: Copies) -> Run:
     nowhere = np.flatnonzero((run.start < 0) | (run.end < 0))
     if len(nowhere):
-        raise InputError.at(
-            "run.unresolved",
-            run.source.path,
-            int(run.line[nowhere[0]]),
-            "the result has no start and end; copies are found by their places",
-        )
-    pieces: list[tuple[str, int, int]] = []
-    owner: list[int] = []
-    places = zip(run.doc.to_list(), run.start.tolist(), run.end.tolist(), strict=True)
-    for i, (doc, start, end) in enumerate(places):
-        own = list(copies.move(doc, start, end))
-        pieces += own
-        owner += [i] * len(own)
-    of = np.array(owner, dtype=np.int64)
-    start, end = (np.array([piece[k] for piece in pieces], dtype=np.int64) for k in (1, 2))
+        text = "the result has no start and end; copies are found by their places"
+        raise InputError.at("run.unresolved", run.source.path, int(run.line[nowhere[0]]), text)
+    spans = zip(run.doc.to_list(), run.start.tolist(), run.end.tolist(), strict=True)
+    rows = [(i, *piece) for i, span in enumerate(spans) for piece in copies.move(*span)]
+    schema = {"of": pl.Int64, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
+    pieces = pl.DataFrame(rows, schema, orient="row")
+    of, start, end = (pieces[name].to_numpy().copy() for name in ("of", "start", "end"))
     return replace(
         run,
         bounds=np.searchsorted(of, run.bounds),
-        doc=pl.Series(run.doc.name, [piece[0] for piece in pieces], dtype=pl.String),
+        doc=pieces["doc"].rename(run.doc.name),
         start=start,
         end=end,
         line=run.line[of],
@@ -230,47 +176,47 @@ def _merge_in_run(run: Run, copies: Copies) -> Run:
 
 
 def _share_tokens(tokens: Ints, size: Ints, owner: Ints) -> Ints:
-    """Split the tokens of results among their pieces by size."""
-    first = np.searchsorted(owner, owner)
-    upto = np.cumsum(size) - (np.cumsum(size) - size)[first]
-    last = np.searchsorted(owner, owner, side="right") - 1
-    whole = last == np.arange(len(owner))
-    share = np.where(whole, 1.0, upto / np.maximum(upto[last], 1))
-    reached = np.floor(tokens[owner] * share).astype(np.int64)
-    before = np.where(first == np.arange(len(owner)), 0, np.roll(reached, 1))
-    return np.where(tokens[owner] == UNKNOWN, UNKNOWN, reached - before)
+    """Split the tokens of results among their pieces by size; the last one gets the rest."""
+    own = pl.DataFrame({"owner": owner, "size": size, "tokens": tokens[owner]})
+    upto = pl.col("size").cum_sum() / pl.col("size").sum().clip(1)
+    reached = (pl.col("tokens") * upto).floor().cast(pl.Int64)
+    is_last = pl.int_range(pl.len()) == pl.len() - 1
+    reached = pl.when(is_last).then("tokens").otherwise(reached)
+    part = (reached - reached.shift(1, fill_value=0)).over("owner")
+    known = pl.when(pl.col("tokens") == UNKNOWN).then(UNKNOWN).otherwise(part)
+    return own.select(known).to_series().to_numpy().astype(np.int64)
 
 
 def _merge_in_judgements(judgements: Judgements, copies: Copies) -> Judgements:
     if not judgements.has_text:
-        raise UsageError(
-            "judgements of whole documents have no text that copies could repeat; expected "
-            "highlighted passages"
-        )
+        raise UsageError("judgements of whole documents have no text that copies could repeat")
     if judgements.several_assessors and judgements.sets is not None:
+        names = some(judgements.assessors)
         raise UsageError(
-            "evidence sets of several assessors cannot be moved together; choose one of them: "
-            f"judgements.of_assessor(name), of {some(judgements.assessors)}"
+            "evidence sets of several assessors cannot be moved together; choose one of them with "
+            f"judgements.of_assessor(name): {names}"
         )
     truth = judgements.combined("union") if judgements.several_assessors else judgements
     truth.check_lengths(ends=False)
-    known = zip(truth.documents.names, truth.documents.length.tolist(), strict=True)
-    length = {doc: size for doc, size in known if size >= 0}
+    lengths = zip(truth.documents.names, truth.documents.length.tolist(), strict=True)
+    length = {doc: size for doc, size in lengths if size >= 0}
     rows: dict[str, dict[str, dict[str, Any]]] = {topic: {} for topic in truth.topics}
     for row, doc in enumerate(truth.doc.to_list()):
         own = rows[truth.topics[truth.topic[row]]]
         own.setdefault(doc, {"spans": [], "length": length.get(doc), "bep": None})
         own[doc]["bep"] = None if truth.bep[row] < 0 else int(truth.bep[row])
-        for at, (start, end) in enumerate(truth.passages(row), int(truth.bounds[row])):
-            about = {
-                "grade": None if truth.grade is None else float(truth.grade[at]),
-                "sets": None if truth.sets is None else truth.sets[at],
-            }
-            for place, low, high in copies.move(doc, start, end):
-                own.setdefault(place, {"spans": [], "length": length.get(place), "bep": None})
-                own[place]["spans"].append({"start": low, "end": high, **about})
-    moved = judgements_of(rows)
+        for at, span in enumerate(truth.passages(row), int(truth.bounds[row])):
+            grade = None if truth.grade is None else float(truth.grade[at])
+            sets = None if truth.sets is None else truth.sets[at]
+            for place, low, high in copies.move(doc, *span):
+                there = own.setdefault(
+                    place, {"spans": [], "length": length.get(place), "bep": None}
+                )
+                there["spans"].append({"start": low, "end": high, "grade": grade, "sets": sets})
     lost = () if judgements.aspects is None else ("aspects of passages are not kept with copies",)
     return replace(
-        moved, sources=truth.sources[:1], header=truth.header, notes=(*truth.notes, *lost)
+        judgements_of(rows),
+        sources=truth.sources[:1],
+        header=truth.header,
+        notes=(*truth.notes, *lost),
     )

@@ -5,27 +5,20 @@ the scores that any retriever can reach with these units, and lets tools that kn
 score units by their names.
 
 The ceilings are for runs of whole units that do not overlap. For one topic with Trel relevant
-characters and units of s(i) characters with r(i) relevant ones, of share r(i) / s(i):
-
-* Precision: the precision of a list is the mean of the shares of its units, weighted by their
-  sizes, so the largest share is the best. Exact.
-* F: 2 R / (S + Trel) is a quotient of sums. At its largest value v, adding a unit helps if and
-  only if 2 r(i) > v s(i) (Dinkelbach), so that the best set is a prefix of the list by share.
-  Exact; for units that overlap, the set is found by scheduling intervals for a rising v, which is
-  exact as well.
-* Precision at a level of recall, and recall within a budget: the best set is a knapsack. Both sides
-  are given: the value of the list by share, and an upper bound.
+characters and units of s(i) characters with r(i) relevant ones, the best precision is the largest
+share r(i) / s(i), and F = 2 R / (S + Trel) is a quotient of sums: at its largest value v, adding a
+unit helps if and only if 2 r(i) > v s(i) (Dinkelbach). Precision at a level of recall and recall
+within a budget are knapsacks, which have upper bounds.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -66,8 +59,7 @@ class Projection:
     @cached_property
     def means(self) -> dict[str, float]:
         """The mean over topics of every figure."""
-        figures = self.topics.drop("topic").mean()
-        return {name: float(figures[name][0]) for name in figures.columns}
+        return self.topics.drop("topic").mean().row(0, named=True)
 
     def qrels(self, *, grades: int = 1, threshold: float = 0.0) -> str:
         """Return TREC judgements of units.
@@ -79,31 +71,26 @@ class Projection:
         threshold : float
             Units below this share are not relevant, and left out.
         """
-        if grades < 1 or not 0 <= threshold <= 1:
-            raise UsageError(
-                f"grades {grades} and threshold {threshold}; expected 1 or more, and 0 to 1"
-            )
+        if grades < 1:
+            raise UsageError(f"grades {grades} is not possible; expected 1 or more")
         kept = self.gains.filter(pl.col("share") >= threshold)
-        odd = kept.filter(pl.col("unit").str.contains(r"\s") | pl.col("topic").str.contains(r"\s"))
+        odd = kept.filter(pl.concat_str("unit", "topic").str.contains(r"\s"))
         if len(odd):
             raise UsageError(
                 f"unit {odd['unit'][0]!r} of topic {odd['topic'][0]!r}: names with white space do "
                 "not fit into TREC judgements"
             )
         grade = (pl.col("share") * grades - 1e-9).ceil().clip(1, grades).cast(pl.Int64)
-        lines = kept.select(pl.format("{} 0 {} {}", "topic", "unit", grade)).to_series()
-        return "".join(f"{line}\n" for line in lines)
+        lines = kept.select(pl.format("{} 0 {} {}\n", "topic", "unit", grade)).to_series()
+        return "".join(lines)
 
 
-_EVIDENCE = ("inside", "whole", "split", "outside", "split_text", "units", "purity")
-_EVIDENCE_NOTES = (
-    "inside: relevant characters in any unit; split text: those of passages that are cut.",
+_DIGITS = {"all units": 0, "mean size": 0, "units": 1}
+_NOTES = (
+    "inside: relevant characters in any unit, the best charR; split_text: those of passages cut.",
     "whole, split, outside: relevant passages inside one unit, cut, and outside all units.",
     "units: number of units with relevant text; purity: their relevant share.",
-)
-_CEILING_NOTES = (
-    "Best achievable scores with non-overlapping units.",
-    "Of two figures a run reaches the first and none exceeds the second; single ones are exact.",
+    "best_P, best_F: best charP and charF of non-overlapping units; no run exceeds a bound.",
 )
 
 
@@ -114,32 +101,30 @@ class Projections(Result):
     projections: tuple[Projection, ...]
     meta: Mapping[str, Any] = field(default_factory=lambda: {"version": __version__})
 
-    def _figures(self, *, per_topic: bool) -> Iterator[tuple[Projection, str, dict[str, float]]]:
+    def _figures(self, *, per_topic: bool) -> Iterator[tuple[Segmentation, str, dict[str, float]]]:
         """Yield the figures of each projection and topic, those of all topics last."""
-        for projection in self.projections:
-            if per_topic:
-                for row in projection.topics.iter_rows(named=True):
-                    yield projection, row.pop("topic"), row
-            yield projection, ALL, projection.means
+        for own in self.projections:
+            for row in own.topics.iter_rows(named=True) if per_topic else ():
+                yield own.division, row.pop("topic"), row
+            yield own.division, ALL, own.means
 
     def rows(self, *, per_topic: bool = False) -> Iterator[dict[str, Any]]:
         """Yield division, topic, figure and value."""
-        for projection, topic, figures in self._figures(per_topic=per_topic):
+        for own, topic, figures in self._figures(per_topic=per_topic):
             for name, value in figures.items():
-                division = projection.division.name
-                yield {"division": division, "topic": topic, "figure": name, "value": value}
+                yield {"division": own.name, "topic": topic, "figure": name, "value": value}
 
     def parts(self) -> dict[str, Any]:
         """Return means and topics of each division."""
         return {
             "divisions": [
                 {
-                    "division": projection.division.name,
-                    "units": len(projection.division),
-                    "means": projection.means,
-                    "topics": projection.topics.to_dicts(),
+                    "division": own.division.name,
+                    "units": len(own.division),
+                    "means": own.means,
+                    "topics": own.topics.to_dicts(),
                 }
-                for projection in self.projections
+                for own in self.projections
             ]
         }
 
@@ -147,51 +132,25 @@ class Projections(Result):
         """Return which division keeps most relevant passages whole."""
         if len(self.projections) < 2:
             return ""
-        whole = [projection.means["whole"] for projection in self.projections]
-        best = [p.division.name for p in self.projections if p.means["whole"] >= max(whole) - 1e-12]
-        if len(best) == len(whole):
-            return f"All divisions keep equally many relevant passages whole: {max(whole):.4f}."
-        verb = "keeps" if len(best) == 1 else "keep"
+        best = max(self.projections, key=lambda own: own.means["whole"])
         return (
-            f"{', '.join(best)} {verb} the most relevant passages whole: {max(whole):.4f} of them."
+            f"No division keeps more relevant passages whole than {best.division.name}: "
+            f"{best.means['whole']:.4f} of them."
         )
 
     def tables(self, *, per_topic: bool = False) -> list[Table]:
-        """Return what becomes of the evidence, and the ceilings of each division."""
-        names = self.projections[0].topics.columns
-        budgets = [n for n in names if n.startswith("charR@") and not n.endswith(" bound")]
-        pairs = [*(f"iP@{level:g}" for level in LEVELS), *budgets]
-        evidence, ceilings = [], []
-        for projection, topic, figures in self._figures(per_topic=per_topic):
-            own = projection.division
-            head = (own.name, topic) if per_topic else (own.name,)
-            numbers = (str(len(own)), f"{float((own.end - own.start).mean()):.0f}")
-            cells = (f"{figures[n]:.{1 if n == 'units' else 4}f}" for n in _EVIDENCE)
-            evidence.append((*head, *numbers, *cells))
-            exact = (f"{figures[name]:.4f}" for name in ("inside", "best_P", "best_F"))
-            ranges = (
-                "-".join(dict.fromkeys(f"{figures[n]:.4f}" for n in (name, f"{name} bound")))
-                for name in pairs
-            )
-            ceilings.append((*head, *exact, *ranges))
-        head = ("division", "topic") if per_topic else ("division",)
-        over = "" if per_topic else ", mean over topics"
-        return [
-            Table(
-                (*head, "all units", "mean size", *(name.replace("_", " ") for name in _EVIDENCE)),
-                tuple(evidence),
-                labels=len(head),
-                title=f"Evidence in units{over}",
-                notes=_EVIDENCE_NOTES,
-            ),
-            Table(
-                (*head, "charR", "charP", "charF", *pairs),
-                tuple(ceilings),
-                labels=len(head),
-                title=f"Ceilings{over}",
-                notes=_CEILING_NOTES,
-            ),
-        ]
+        """Return a row per figure and a column per division."""
+        cells: dict[tuple[str, ...], list[str]] = {}
+        for own, topic, figures in self._figures(per_topic=per_topic):
+            sizes = {"all units": len(own), "mean size": (own.end - own.start).mean()}
+            for name, value in (sizes | figures).items():
+                key = (topic, name) if per_topic else (name,)
+                cells.setdefault(key, []).append(f"{value:.{_DIGITS.get(name, 4)}f}")
+        head = ("topic", "figure") if per_topic else ("figure",)
+        names = (own.division.name for own in self.projections)
+        rows = tuple((*key, *values) for key, values in cells.items())
+        title = "Relevant text in units" + ("" if per_topic else ", mean over topics")
+        return [Table((*head, *names), rows, labels=len(head), title=title, notes=_NOTES)]
 
 
 def project(
@@ -211,8 +170,7 @@ def project(
     * ``split_text``: relevant characters of passages that are cut;
     * ``purity``: relevant characters over all characters of the units with relevant text;
     * ``best_P``, ``best_F``: the exact best charP and charF of a run of units;
-    * ``iP@x`` and ``iP@x bound``, ``charR@b`` and ``charR@b bound``: a score that a run of units
-      reaches, and an upper bound.
+    * ``iP@x bound``, ``charR@b bound``: upper bounds for runs of units.
 
     ``units`` counts those with relevant text. Ceilings are for runs whose units do not overlap.
 
@@ -236,10 +194,6 @@ def project(
     """
     files = judgements_or_files(judgements)
     given = files if isinstance(files, Judgements) else read_judgements(files)
-    if not given.has_text:
-        raise UsageError(
-            "judgements of whole documents have no text to project; expected highlighted passages"
-        )
     if any(budget < 1 for budget in budgets):
         raise UsageError("budgets are whole numbers of characters from 1")
     truth = given.combined(assessors)
@@ -281,192 +235,124 @@ def project(
             continue
         total, here = int(size[own].sum()), int(inside[own].sum())
         met, relevant = (column.to_numpy() for column in gains.filter(topic=i)[:, 1:])
-        units = RelevantUnits(unit_start[met], unit_end[met], relevant)
-        figures: dict[str, object] = {
-            "topic": name,
+        highlighted = Coverage(start[own], end[own])
+        figures = {
             "inside": here / total,
             "whole": float(whole[own].mean()),
             "split": float(split[own].mean()),
             "outside": float((inside[own] == 0).mean()),
             "split_text": float(size[own][split[own]].sum() / total),
         }
-        highlighted = Coverage(start[own], end[own])
-        rows.append(figures | _bound_scores(units, highlighted, total, here, budgets))
-    met = gains["unit"].to_numpy()
-    size = (division.end - division.start)[met]
-    named = pl.DataFrame(
-        {
-            "topic": pl.Series(truth.topics, dtype=pl.String).gather(gains["topic"]),
-            "unit": division.id.gather(met),
-            "doc": division.doc.gather(met),
-            "start": division.start[met],
-            "end": division.end[met],
-            "size": size,
-            "relevant": gains["relevant"],
-            "share": gains["relevant"].to_numpy() / size,
-        }
-    )
+        most = {budget: min(budget, here) for budget in budgets}
+        figures |= _bound_scores(unit_start[met], unit_end[met], relevant, highlighted, total, most)
+        rows.append({"topic": name} | figures)
+    held = division.to_frame()[gains["unit"]].rename({"id": "unit"})
+    sizes, relevant_text = held["end"] - held["start"], gains["relevant"]
+    named = held.with_columns(
+        topic=pl.Series(truth.topics, dtype=pl.String).gather(gains["topic"]),
+        size=sizes,
+        relevant=relevant_text,
+        share=relevant_text / sizes,
+    ).select("topic", pl.exclude("topic"))
     return Projection(division, named, pl.DataFrame(rows))
 
 
 # -- ceilings ----------------------------------------------------------------------------------
 
 
-class RelevantUnits(NamedTuple):
-    """The units with relevant text of one topic, on one axis."""
-
-    start: Ints
-    end: Ints
-    relevant: Ints
-    """Relevant characters of each unit."""
-
-    @property
-    def size(self) -> Ints:
-        return self.end - self.start
-
-    def sorted_by_share(self) -> RelevantUnits:
-        """Return the units with the largest share first; among equals, the larger first."""
-        order = np.lexsort((-self.relevant, -self.relevant / self.size))
-        return RelevantUnits(*(column[order] for column in self))
-
-    def without_overlap(self) -> RelevantUnits:
-        """Drop units that overlap an earlier one."""
-        keep = spans.disjoint(self.start, self.end)
-        return RelevantUnits(*(column[keep] for column in self))
-
-
 def _bound_scores(
-    units: RelevantUnits, highlighted: Coverage, total: int, inside: int, budgets: Sequence[int]
+    start: Ints,
+    end: Ints,
+    relevant: Ints,
+    highlighted: Coverage,
+    total: int,
+    budgets: Mapping[int, int],
 ) -> dict[str, float]:
-    """Return the ceilings of runs of units on one topic."""
-    names = [f"iP@{level:g}" for level in LEVELS] + [f"charR@{budget}" for budget in budgets]
-    found: dict[str, float] = {"units": float(len(units.start))}
-    if not len(units.start):
-        found |= dict.fromkeys(("purity", "best_P", "best_F"), 0.0)
-        return found | {name + end: 0.0 for name in names for end in ("", " bound")}
-    found["purity"] = float(units.relevant.sum() / units.size.sum())
-    found["best_P"] = float((units.relevant / units.size).max())
-    found["best_F"] = best_f(units, total)
-    at_levels = best_precision_at(units, total, np.array(LEVELS))
-    limits = np.array(budgets, dtype=np.int64)
-    within = best_recall_within(units, highlighted, total, inside, limits)
-    reached, bound = (np.concatenate(pair).tolist() for pair in zip(at_levels, within, strict=True))
-    for name, low, high in zip(names, reached, bound, strict=True):
-        found |= {name: low, f"{name} bound": high}
+    """Return the ceilings of runs of units on one topic.
+
+    There are `relevant` characters in each unit and `total` in all; `budgets` gives how many of
+    them at most are within each budget.
+    """
+    size = end - start
+    share = relevant / size
+    found = {
+        "units": float(len(share)),
+        "purity": float(relevant.sum() / max(size.sum(), 1)),
+        "best_P": float(share.max(initial=0.0)),
+        "best_F": best_f(start, end, relevant, total),
+    }
+    best = np.lexsort((-relevant, -share))  # the largest share first; among equals, the larger unit
+    hits, read = (np.append(0, np.cumsum(column[best])) for column in (relevant, size))
+    # Let the last unit be cut at its mean share: with units by share, the text needed for some
+    # relevant characters is then minimal, and precision falls as more are needed.
+    for level in LEVELS:
+        needed = max(np.ceil(level * total - 1e-9), 1)
+        shortest = max(np.interp(needed, hits, read), 1e-300)
+        bound = min(needed / shortest, 1.0) if needed <= hits[-1] else 0.0
+        found[f"iP@{level:g} bound"] = float(bound)
+    length, gain, surplus = _concave_pieces(start[best], end[best], relevant[best], highlighted)
+    steep = np.argsort(-gain / length, kind="stable")
+    lengths, gains = (np.append(0, np.cumsum(column[steep])) for column in (length, gain))
+    for budget, most in budgets.items():
+        envelope = np.interp(budget, lengths, gains)
+        one_cut = np.interp(budget, read, hits) + surplus
+        found[f"charR@{budget} bound"] = float(min(most, envelope, one_cut) / total)
     return found
 
 
-def best_f(units: RelevantUnits, total: int) -> float:
+def best_f(start: Ints, end: Ints, relevant: Ints, total: int) -> float:
     """Return the largest F of a set of units that do not overlap.
 
-    >>> units = RelevantUnits(np.array([0, 10, 30]), np.array([10, 30, 60]), np.array([10, 10, 3]))
-    >>> round(best_f(units, 23), 4)
+    Dinkelbach's method in whole numbers: F as a fraction that rises until no set is better.
+
+    >>> start, end, relevant = np.array([0, 10, 30]), np.array([10, 30, 60]), np.array([10, 10, 3])
+    >>> round(best_f(start, end, relevant, 23), 4)
     0.7547
     """
-    ordered = units.sorted_by_share()
-    if not len(spans.conflicts(units.start, units.end)[0]):
-        found, read = np.cumsum(ordered.relevant), np.cumsum(ordered.size)
-        return float((2 * found / (read + total)).max(initial=0.0))
-    # Dinkelbach's method in whole numbers: F as a fraction that rises until no set is better.
-    start, end = ordered.start.tolist(), ordered.end.tolist()
     above, below = 0, 1
     while True:
-        worth = (2 * below * ordered.relevant - above * ordered.size).tolist()
-        chosen = _best_intervals(start, end, worth)
-        hits = sum(int(ordered.relevant[i]) for i in chosen)
-        length = sum(end[i] - start[i] for i in chosen)
+        chosen = _best_intervals(start, end, 2 * below * relevant - above * (end - start))
+        hits, length = (int(column[chosen].sum()) for column in (relevant, end - start))
         if 2 * hits * below <= above * (length + total):
             return above / below
         above, below = 2 * hits, length + total
 
 
-def _best_intervals(start: Sequence[int], end: Sequence[int], worth: Sequence[int]) -> list[int]:
+def _best_intervals(start: Ints, end: Ints, worth: Ints) -> list[int]:
     """Return intervals that do not overlap, with the largest sum of worths."""
-    order = sorted(range(len(start)), key=lambda i: end[i])
-    ends = [end[i] for i in order]
+    order = np.argsort(end, kind="stable").tolist()
+    before = np.searchsorted(end[order], start, side="right").tolist()  # intervals that may precede
     best = [0]
-    taken: list[int | None] = []
-    for k, i in enumerate(order):
-        before = bisect_right(ends, start[i], 0, k)
-        with_it = best[before] + worth[i]
-        taken.append(before if with_it > best[-1] else None)
-        best.append(max(with_it, best[-1]))
+    for i in order:
+        best.append(max(best[-1], best[before[i]] + int(worth[i])))
     chosen, k = [], len(order)
     while k:
-        before_k = taken[k - 1]
-        if before_k is None:
+        if best[k] == best[k - 1]:
             k -= 1
         else:
             chosen.append(order[k - 1])
-            k = before_k
+            k = before[order[k - 1]]
     return chosen
 
 
-def best_precision_at(units: RelevantUnits, total: int, levels: Floats) -> tuple[Floats, Floats]:
-    """Return precisions reached at levels of recall or beyond, and upper bounds.
+def _concave_pieces(
+    start: Ints, end: Ints, relevant: Ints, highlighted: Coverage
+) -> tuple[Ints, Ints, float]:
+    """Return what bounds the recall within a budget: two ways to relax the knapsack.
 
-    The bound lets the last unit be cut at its mean share: with units by share the text needed for
-    some relevant characters is then minimal, and precision falls as more are needed.
+    Let g(i, x) be the relevant characters among the first x of unit i. First, each unit may be cut
+    anywhere on the least concave line over g(i, .), and the steepest pieces are read first: return
+    the lengths and gains of the pieces. Second, only one unit is cut: it adds at most the maximum
+    by which g(i, x) exceeds the share of x. Return that surplus.
     """
-    ordered = units.sorted_by_share()
-    needed = np.maximum(np.ceil(levels * total - 1e-9), 1)
-    found, read = _sums(ordered.relevant), _sums(ordered.size)
-    shortest = np.interp(needed, found, read)
-    bound = np.where(needed <= found[-1], needed / np.maximum(shortest, 1e-300), 0.0)
-    own = ordered.without_overlap()
-    found, read = np.cumsum(own.relevant), np.cumsum(own.size)
-    at = np.searchsorted(found, needed)
-    known = np.minimum(at, max(len(found) - 1, 0))
-    reached = np.where(at < len(found), found[known] / read[known], 0.0)
-    return reached, np.minimum(bound, 1.0)
-
-
-def best_recall_within(
-    units: RelevantUnits, highlighted: Coverage, total: int, inside: int, budgets: Ints
-) -> tuple[Floats, Floats]:
-    """Return recalls reached within budgets of characters, and upper bounds.
-
-    The unit that crosses a budget is cut there.
-
-    The bound is the smallest of four: the budget, the relevant text `inside` units, and two more.
-    Let g(i, x) be the relevant characters among the first x of unit i. First, each unit may
-    be cut anywhere on the least concave line over g(i, .), and the steepest pieces are read first.
-    Second, only one unit is cut: it adds at most the maximum by which g(i, x) exceeds the share of
-    x, and the others are a knapsack whose last unit is cut at its mean share.
-    """
-    ordered = units.sorted_by_share()
-    own = ordered.without_overlap()
-    found, read = _sums(own.relevant), _sums(own.size)
-    reached = np.zeros(len(budgets))
-    for k, budget in enumerate(budgets.tolist()):
-        at = int(np.searchsorted(read, budget, side="right")) - 1
-        start, end = own.start[at:], own.end[at:]
-        # The remaining unit with most relevant text at its beginning is cut.
-        cut = highlighted.within(start, np.minimum(start + (budget - read[at]), end))
-        reached[k] = found[at] + cut.max(initial=0)
-    mean_line = np.interp(budgets, _sums(ordered.size), _sums(ordered.relevant))
-    length, gain, surplus = _concave_pieces(ordered, highlighted)
-    steep = np.argsort(-gain / length, kind="stable")
-    envelope = np.interp(budgets, _sums(length[steep]), _sums(gain[steep]))
-    bound = np.minimum.reduce(
-        [budgets, envelope, mean_line + surplus, np.full(len(budgets), inside)]
-    )
-    return reached / total, bound / total
-
-
-def _concave_pieces(units: RelevantUnits, highlighted: Coverage) -> tuple[Ints, Ints, float]:
-    """Return lengths and gains of the pieces of concave lines, and the largest surplus."""
-    lengths: list[int] = []
-    gains: list[int] = []
+    pieces: list[tuple[int, int]] = []
     surplus = 0.0
-    for start, end, relevant in zip(*(column.tolist() for column in units), strict=True):
-        low = int(np.searchsorted(highlighted.end, start, side="right"))
-        high = int(np.searchsorted(highlighted.start, end))
-        knots = np.minimum(highlighted.end[low:high], end)
-        gained = highlighted.within(np.full(len(knots), start), knots)
-        places = (knots - start).tolist()
-        points = [(0, 0), *zip(places, gained.tolist(), strict=True)]
-        share = relevant / (end - start)
+    low = np.searchsorted(highlighted.end, start, side="right")
+    high = np.searchsorted(highlighted.start, end)
+    for i, share in enumerate((relevant / (end - start)).tolist()):
+        knots = np.minimum(highlighted.end[low[i] : high[i]], end[i])
+        gained = highlighted.within(np.full(len(knots), start[i]), knots)
+        points = [(0, 0), *zip((knots - start[i]).tolist(), gained.tolist(), strict=True)]
         surplus = max(surplus, *(g - share * x for x, g in points))
         hull: list[tuple[int, int]] = []
         for x, g in points:
@@ -476,11 +362,6 @@ def _concave_pieces(units: RelevantUnits, highlighted: Coverage) -> tuple[Ints, 
                     break  # the last point is above the line around it
                 hull.pop()
             hull.append((x, g))
-        for (x, g), (to, gain) in pairwise(hull):
-            lengths.append(to - x)
-            gains.append(gain - g)
-    return np.array(lengths, dtype=np.int64), np.array(gains, dtype=np.int64), surplus
-
-
-def _sums(column: Ints) -> Ints:
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(column)])
+        pieces += [(to - x, gain - g) for (x, g), (to, gain) in pairwise(hull)]
+    lengths, gains = np.array(pieces, dtype=np.int64).reshape(-1, 2).T
+    return lengths, gains, surplus

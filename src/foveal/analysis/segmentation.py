@@ -1,4 +1,4 @@
-"""Segmentations of documents into chunks, windows, pages or elements, with names and offsets."""
+"""Segmentations of documents into chunks, windows or elements, with names and offsets."""
 
 from __future__ import annotations
 
@@ -14,18 +14,13 @@ from foveal.collection import Collection
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
 from foveal.formats.objects import CODEPOINTS, read_header, tabulate_objects
-from foveal.formats.rows import (
-    NAME_RULES,
-    RowRule,
-    check_rules,
-    list_offset_rules,
-    raise_problems,
-)
+from foveal.formats.rows import NAME_RULES, RowRule, check_rules, list_offset_rules, raise_problems
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
 
-__all__ = ["Segmentation", "read_pages", "read_segmentation"]
+__all__ = ["Segmentation", "read_segmentation"]
 
+_HAS_TEXT = (pl.col("start") < pl.col("end")).fill_null(value=False)
 _PLACE = {"doc": pl.String, "start": pl.Int64, "end": pl.Int64}
 
 
@@ -51,12 +46,8 @@ class Segmentation:
         ['D1:0-40', 'D1:40-90']
         """
         frame = pl.DataFrame(list(chunks), schema=_PLACE, orient="row")
-        for doc, start, end in frame.filter(
-            (pl.col("start") < 0) | (pl.col("end") <= pl.col("start"))
-        ).rows():
-            raise UsageError(
-                f"chunk [{start},{end}) of document {doc!r} is no text; expected 0 <= start < end"
-            )
+        for doc, start, end in frame.filter((pl.col("start") < 0) | ~_HAS_TEXT).rows():
+            raise UsageError(f"chunk [{start},{end}) of document {doc!r} holds no text")
         return _make_segmentation(name, frame, None if ids is None else pl.Series(list(ids)))
 
     @classmethod
@@ -74,6 +65,8 @@ class Segmentation:
             raise UsageError(f"windows of {size} every {step} characters; expected 1 or more")
         chunks = []
         for doc, length in lengths.items():
+            if length < 0:
+                raise UsageError(f"windows end with document {doc!r}, whose length is not known")
             # A window that starts after the one before has reached the end adds nothing new.
             last = max(length - size + step, 1) if step < size else length
             places = range(0, min(last, length), step)
@@ -101,9 +94,6 @@ class Segmentation:
     def __len__(self) -> int:
         return len(self.doc)
 
-    def __repr__(self) -> str:
-        return f"<Segmentation {self.name!r}: {len(self)} units of {self.doc.n_unique()} documents>"
-
     def to_frame(self) -> pl.DataFrame:
         """Return the units: columns id, doc, start, end."""
         return pl.DataFrame({"id": self.id, "doc": self.doc, "start": self.start, "end": self.end})
@@ -113,64 +103,54 @@ class Segmentation:
 
         Every result must be a unit of the segmentation.
         """
-        frame = run.to_frame().select("doc", "start", "end")
-        units = self.to_frame().unique(["doc", "start", "end"], keep="first", maintain_order=True)
-        found = frame.join(units, on=["doc", "start", "end"], how="left", maintain_order="left")
-        self._check_found(run, found["id"], "[{},{}) of document {!r} is no unit of the division")
+        places = pl.DataFrame({"doc": run.doc, "start": run.start, "end": run.end})
         whole = np.full(len(run), UNKNOWN, dtype=np.int64)
-        return replace(run, doc=found["id"], start=np.zeros_like(whole), end=whole, xpath=None)
+        names = self._find(run, places)["id"]
+        return replace(run, doc=names, start=np.zeros_like(whole), end=whole, xpath=None)
 
     def placed(self, run: Run) -> Run:
         """Replace the unit names of a run with spans, the inverse of `named`."""
-        found = pl.DataFrame({"id": run.doc}).join(
-            self.to_frame(), on="id", how="left", maintain_order="left"
-        )
-        self._check_found(run, found["doc"], "{2!r} is the name of no unit of the division")
+        found = self._find(run, pl.DataFrame({"id": run.doc}))
         start, end = (found[name].to_numpy().astype(np.int64) for name in ("start", "end"))
         return replace(run, doc=found["doc"], start=start, end=end)
 
-    def _check_found(self, run: Run, found: pl.Series, message: str) -> None:
-        """Refuse a run with results that are not units."""
-        lost = np.flatnonzero(found.is_null().to_numpy())
+    def _find(self, run: Run, keys: pl.DataFrame) -> pl.DataFrame:
+        """Return the unit of each result by its name or place; refuse a run with other results."""
+        by = keys.columns
+        units = self.to_frame().unique(by, keep="first", maintain_order=True)
+        found = keys.join(units, on=by, how="left", maintain_order="left")
+        lost = found.select(pl.any_horizontal(pl.all().is_null())).to_series().arg_true()
         if len(lost):
             raise InputError(
                 Problem(
                     "run.unknown_unit",
                     run.source.path,
                     int(run.line[i]),
-                    message.format(int(run.start[i]), int(run.end[i]), run.doc[i])
-                    + f" {self.name!r}",
+                    f"{run.doc[i]!r} [{run.start[i]},{run.end[i]}) is not a unit of {self.name!r}",
                 )
-                for i in lost.tolist()
+                for i in lost
             )
+        return found
 
 
 def _make_segmentation(name: str, places: pl.DataFrame, ids: pl.Series | None) -> Segmentation:
-    """Make a segmentation; refuse none or equal names."""
+    """Make a segmentation; refuse none or equal names. Units without an id are named by place."""
     if not len(places):
         raise UsageError(f"the division {name!r} has no unit")
-    if ids is None:
-        ids = places.select(pl.format("{}:{}-{}", "doc", "start", "end")).to_series()
+    by_place = pl.format("{}:{}-{}", "doc", "start", "end")
+    given = pl.lit(None) if ids is None else ids
+    ids = places.select(id=pl.coalesce(given, by_place)).to_series()
     if len(twice := ids.filter(ids.is_duplicated())):
         raise UsageError(f"two units of the division {name!r} are called {twice[0]!r}")
     start, end = (places[column].to_numpy().copy() for column in ("start", "end"))
-    return Segmentation(name, places["doc"], start, end, ids.rename("id"))
+    return Segmentation(name, places["doc"], start, end, ids)
 
 
+_NO_TEXT = "start {start}, end {end}; expected the place of a unit, or results of a run with places"
 _UNIT_RULES = (
     *NAME_RULES,
     *list_offset_rules(),
-    RowRule(
-        "segmentation.offsets",
-        pl.all_horizontal(pl.col("start", "end").is_null()),
-        "start and end are missing; expected without topic all chunks of a document, with topics "
-        "a run",
-    ),
-    RowRule(
-        "segmentation.empty_unit",
-        pl.col("start") == pl.col("end"),
-        "a unit without text at {start}",
-    ),
+    RowRule("segmentation.offsets", ~_HAS_TEXT, _NO_TEXT),
 )
 
 
@@ -181,63 +161,11 @@ def read_segmentation(path: str | Path) -> Segmentation:
     """
     source = Source.open(str(path))
     header, line = read_header(source, **CODEPOINTS)
-    schema = {"topic": pl.String, **_PLACE, "id": pl.String}
-    table = tabulate_objects(source, schema, line).checked()
-    frame = table.frame.with_columns(pl.col("topic").fill_null("-"))
+    table = tabulate_objects(source, {"topic": pl.String, **_PLACE, "id": pl.String}, line)
+    frame = table.checked().frame.with_columns(pl.col("topic").fill_null("-"))
     raise_problems(check_rules(source.path, table.line, frame, _UNIT_RULES))
     units = frame.unique(["doc", "start", "end"], keep="first", maintain_order=True)
-    ids = units["id"]
-    if ids.null_count() not in (0, len(ids)):
-        raise source.error(
-            "segmentation.ids", None, "some units have an id and others none; expected all or none"
-        )
-    if not len(units):
-        raise source.error(
-            "segmentation.empty", None, "holds no unit; expected doc, start and end on each line"
-        )
     try:
-        name = str(header.get("run") or source.stem)
-        return _make_segmentation(name, units, None if ids.null_count() else ids)
+        return _make_segmentation(str(header.get("run") or source.stem), units, units["id"])
     except UsageError as error:
-        raise source.error("segmentation.ids", None, str(error)) from None
-
-
-_OFFSETS = pl.col("offsets").list
-_PAGE_RULES = (
-    RowRule(
-        "segmentation.pages",
-        pl.col("doc").is_null()
-        | (_OFFSETS.len().fill_null(0) == 0)
-        | _OFFSETS.eval(pl.element().is_null() | (pl.element() < 0)).list.any()
-        | (_OFFSETS.diff(null_behavior="drop").list.min() <= 0),
-        'expected {{"doc": NAME, "offsets": [0, 1800, ...]}} with rising offsets',
-    ),
-    RowRule(
-        "segmentation.length",
-        pl.col("length").is_null() | (pl.col("length") <= _OFFSETS.last()),
-        "the last page of {doc} has no end; give the length of the document",
-    ),
-)
-
-
-def read_pages(path: str | Path, lengths: Mapping[str, int]) -> Segmentation:
-    """Read pages from JSON Lines: ``doc`` and the ``offsets`` at which its pages begin.
-
-    The last page ends with the document, whose ``length`` is in the line or in `lengths`.
-    """
-    source = Source.open(str(path))
-    schema = {"doc": pl.String, "offsets": pl.List(pl.Int64), "length": pl.Int64}
-    table = tabulate_objects(source, schema, 0).checked()
-    known = pl.col("doc").replace_strict(lengths, default=None, return_dtype=pl.Int64)
-    frame = table.frame.with_columns(pl.coalesce("length", known))
-    raise_problems(check_rules(source.path, table.line, frame, _PAGE_RULES))
-    if not len(frame):
-        raise source.error("segmentation.empty", None, "holds no page")
-    pages = frame.select(
-        "doc",
-        pl.col("offsets").alias("start"),
-        pl.concat_list(_OFFSETS.slice(1), "length").alias("end"),
-        pl.int_ranges(1, _OFFSETS.len() + 1).alias("page"),
-    ).explode("start", "end", "page")
-    ids = pages.select(pl.format("{}:page{}", "doc", "page")).to_series()
-    return _make_segmentation(source.stem, pages, ids)
+        raise source.error("segmentation.units", None, str(error)) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -29,14 +30,7 @@ from foveal.model.tables import Table
 from foveal.nexi import CAS, NexiError, parse
 from foveal.spans import Ints
 
-__all__ = [
-    "Statistics",
-    "collection_statistics",
-    "describe_files",
-    "judgement_statistics",
-    "run_statistics",
-    "topic_statistics",
-]
+__all__ = ["Statistics", "describe_files", "judgement_statistics", "run_statistics"]
 
 Figures = dict[str, Any]
 """Names of figures to numbers, texts, or mappings: counts by name, mean and extremes."""
@@ -54,16 +48,13 @@ class Statistics(Result):
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each number; `key` names what is counted, or is the text of a figure."""
         for path, figures in self.files.items():
-            for figure, found in figures.items():
-                if figure == "kind" or found is None:
-                    continue
-                row = {"path": path, "kind": figures["kind"], "figure": figure}
-                if isinstance(found, dict):
-                    yield from ({**row, "key": key, "value": n} for key, n in found.items())
-                elif isinstance(found, str):
-                    yield {**row, "key": found, "value": None}
-                else:
-                    yield {**row, "key": "", "value": found}
+            for figure, found in list(figures.items())[1:]:
+                counts = found if isinstance(found, dict) else {"": found}
+                if isinstance(found, str):
+                    counts = {found: None}
+                for key, value in counts.items() if found is not None else ():
+                    row = {"path": path, "kind": figures["kind"], "figure": figure}
+                    yield {**row, "key": key, "value": value}
 
     def parts(self) -> dict[str, Any]:
         """Return all figures by file."""
@@ -73,15 +64,13 @@ class Statistics(Result):
         """Return a table for each file, with the first counts of each figure."""
         tables = []
         for path, rows in groupby(self.rows(), key=itemgetter("path")):
-            lines: list[tuple[str, ...]] = []
-            notes: list[str] = []
+            lines, notes = [], []
             for figure, group in groupby(rows, key=itemgetter("figure")):
-                counts = list(group)
-                for i, row in enumerate(counts[:_MOST_ROWS]):
-                    value = row["value"]
+                counts = [(row["key"], row["value"]) for row in group]
+                for i, (key, value) in enumerate(counts[:_MOST_ROWS]):
                     short = isinstance(value, float) and value < 1e6
                     number = f"{value:g}" if short else str("" if value is None else value)
-                    lines.append(("" if i else figure, row["key"], number))
+                    lines.append(("" if i else figure, key, number))
                 if len(counts) > _MOST_ROWS:
                     notes.append(f"{figure}: {len(counts) - _MOST_ROWS} more in other formats.")
             title = f"{path}: {self.files[path]['kind']}"
@@ -106,25 +95,26 @@ def describe_files(paths: Sequence[str], collection: str | None = None) -> Stati
             files[path] = topic_statistics(read_topics(path))
         elif kind == "judgements":
             judgements = read_judgements(path)
-            placed = judgements if index is None else place_judgements(judgements, index)
-            files[path] = judgement_statistics(placed, index)
+            judgements = judgements if index is None else place_judgements(judgements, index)
+            files[path] = judgement_statistics(judgements, index)
         else:
             run = read_run(path)
-            placed_run = run if index is None else place_run(run, index, lenient=True)
-            files[path] = run_statistics(placed_run)
+            run = run if index is None else place_run(run, index, lenient=True)
+            files[path] = run_statistics(run)
     return Statistics(files)
 
 
-def _spread(values: Ints | npt.NDArray[np.float64]) -> dict[str, float]:
+def _spread(values: npt.NDArray[Any]) -> dict[str, float]:
     """Return mean, median and extremes."""
     if not len(values):
         return {}
-    return {
-        "mean": round(float(np.mean(values)), 3),
-        "median": float(np.median(values)),
-        "min": float(np.min(values)),
-        "max": float(np.max(values)),
-    }
+    least, middle, most = np.quantile(values, (0, 0.5, 1)).tolist()
+    return {"mean": round(float(np.mean(values)), 3), "median": middle, "min": least, "max": most}
+
+
+def _spread_topics(topic: Ints, owner: Run | Judgements) -> dict[str, float]:
+    """Return the spread of the numbers of items per topic."""
+    return _spread(np.bincount(topic, minlength=len(owner.topics)))
 
 
 def collection_statistics(collection: Collection) -> Figures:
@@ -132,7 +122,7 @@ def collection_statistics(collection: Collection) -> Figures:
     used = collection.path_counts()
     depth, tag = collection.path_depths(), collection.path_tags()
     elements = max(int(used.sum()), 1)
-    counts: Counter[str] = Counter()
+    counts = Counter[str]()
     for name, number in zip(tag, used.tolist(), strict=True):
         counts[name] += number
     return {
@@ -153,17 +143,13 @@ def collection_statistics(collection: Collection) -> Figures:
 
 def topic_statistics(topics: Topics) -> Figures:
     """Count types of topics, and targets of their structural constraints."""
-    targets: Counter[str] = Counter()
-    support: Counter[str] = Counter()
-    forms: Counter[str] = Counter()
+    targets, support = Counter[str](), Counter[str]()
     for castitle in topics.castitles.values():
-        query, form = _parse_castitle(castitle)
-        forms[form] += 1
-        if query is not None:
-            targets.update(query.target.steps[-1].names)
-            support.update({name for path in query.support for name in path.steps[-1].names})
-            forms["with support elements"] += bool(query.support)
-            forms["with a comparison"] += query.compares
+        with suppress(NexiError):
+            query = parse(castitle, lenient=True)
+            if isinstance(query, CAS):
+                targets.update(query.target.steps[-1].names)
+                support.update({name for path in query.support for name in path.steps[-1].names})
     fields = {name: topics.to_frame()[name].count() for name in _TOPIC_FIELDS}
     return {
         "kind": "topics",
@@ -171,21 +157,9 @@ def topic_statistics(topics: Topics) -> Figures:
         "topics by type": dict(Counter(topics.kinds.values())),
         "topics with a field": {name: count for name, count in fields.items() if count},
         "castitles": len(topics.castitles),
-        "castitles by form": {form: count for form, count in forms.items() if count},
         "castitles by target": dict(targets.most_common()),
         "castitles by support element": dict(support.most_common()),
     }
-
-
-def _parse_castitle(castitle: str) -> tuple[CAS | None, str]:
-    """Return the query if it is structured, and its dialect."""
-    for form, lenient in (("NEXI", False), ("NEXI in lenient mode only", True)):
-        try:
-            query = parse(castitle, lenient=lenient)
-        except NexiError:
-            continue
-        return (query, form) if isinstance(query, CAS) else (None, "without structure")
-    return None, "no NEXI"
 
 
 def run_statistics(run: Run) -> Figures:
@@ -198,25 +172,17 @@ def run_statistics(run: Run) -> Figures:
         "topics": len(run.topics),
         "results": len(run),
         "results per topic": _spread(np.diff(run.bounds)),
-        "documents per topic": _spread(
-            np.bincount(run.topic[run.first == np.arange(len(run))], minlength=len(run.topics))
-        ),
+        "documents per topic": _spread_topics(run.topic[run.first == np.arange(len(run))], run),
         "result length": _spread(size),
     }
     if len(size) == len(run) and len(run):
-        # Results that share text with any other, and with an earlier one.
         start, end = spans.side_by_side(run.start, run.end, run.first)
+        shared = spans.Coverage(*spans.at_least(start, end, 2)).within(start, end)
         pieces = spans.newly_covered(start, end)
         new = np.bincount(pieces.owner, pieces.end - pieces.start, len(run))
-        some = np.flatnonzero(end > start)  # empty results share no text
-        order = some[np.lexsort((-end[some], start[some]))]
-        first, last = start[order], end[order]
-        meets = np.zeros(len(run), dtype=bool)
-        meets[order[1:]] = first[1:] < np.maximum.accumulate(last)[:-1]
-        meets[order[:-1]] |= first[1:] < last[:-1]
-        earlier = float((new < end - start).mean())
-        found["share of results that overlap another one"] = round(float(meets.mean()), 4)
-        found["share of results that overlap an earlier one"] = round(earlier, 4)
+        for other, overlaps in (("another", shared > 0), ("an earlier", new < end - start)):
+            share = round(float(overlaps.mean()), 4)
+            found[f"share of results that overlap {other} one"] = share
     if run.xpath is not None:
         is_element = run.xpath.str.contains(ELEMENT)
         elements = run.xpath.filter(is_element.fill_null(value=False))
@@ -224,13 +190,13 @@ def run_statistics(run: Run) -> Figures:
         found["results between two points"] = int((~is_element).sum())
         if len(elements):
             found["depth of elements"] = _spread(elements.str.count_matches("/").to_numpy())
-            found["results by tag"] = dict(Counter(_tags(elements)).most_common())
+            found["results by tag"] = _count_tags(elements)
     return found
 
 
-def _tags(xpath: pl.Series) -> list[str]:
-    """Return the tag of each element."""
-    return xpath.str.extract(r"/([^/\[]+)(?:\[\d+\])?$").to_list()
+def _count_tags(xpath: pl.Series) -> dict[str, int]:
+    """Count elements by tag, the most frequent first."""
+    return dict(Counter(xpath.str.extract(r"/([^/\[]+)(?:\[\d+\])?$")).most_common())
 
 
 def judgement_statistics(judgements: Judgements, collection: Collection | None = None) -> Figures:
@@ -246,7 +212,7 @@ def judgement_statistics(judgements: Judgements, collection: Collection | None =
         "assessors": len(judgements.assessors),
         "documents with several assessors": int((np.bincount(judgements.pair) > 1).sum()),
         "documents judged": len(combined),
-        "documents judged per topic": _spread(np.bincount(combined.topic, minlength=n)),
+        "documents judged per topic": _spread_topics(combined.topic, combined),
         "relevant documents": int(combined.relevant.sum()),
         "relevant documents per topic": _spread(relevant),
     }
@@ -283,21 +249,19 @@ def _element_statistics(
     topic = judgements.topic[relevant["row"].to_numpy()]
     found: Figures = {
         "relevant elements": len(relevant),
-        "relevant elements per topic": _spread(
-            np.bincount(topic, minlength=len(judgements.topics))
-        ),
-        "relevant elements by tag": dict(Counter(_tags(relevant["xpath"])).most_common()),
+        "relevant elements per topic": _spread_topics(topic, judgements),
+        "relevant elements by tag": _count_tags(relevant["xpath"]),
     }
     if grades:
         by_grade = Counter(elements.select(pl.concat_str(grades, separator=",")).to_series())
         found[f"elements by {', '.join(grades)}"] = dict(sorted(by_grade.items(), reverse=True))
     if {"size", "rsize"} <= set(relevant.columns):
         whole = relevant.filter((pl.col("rsize") == pl.col("size")) & (pl.col("size") > 0))
-        counts = Counter(_tags(whole["xpath"]))
+        counts = _count_tags(whole["xpath"])
         found |= {
             "fully highlighted elements": len(whole),
             "share of fully highlighted elements by tag": {
-                tag: round(number / len(whole), 4) for tag, number in counts.most_common()
+                tag: round(number / len(whole), 4) for tag, number in counts.items()
             },
         }
     return found

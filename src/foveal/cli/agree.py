@@ -4,51 +4,32 @@ from __future__ import annotations
 
 import click
 
-from foveal.cli.options import (
-    FORMATS,
-    Command,
-    collection_option,
-    format_option,
-    judgements_option,
-    output_option,
-    parse_comma_list,
-    parse_topics,
-)
+from foveal.cli import options as opt
 from foveal.cli.shared import emit_result, warn
 
 
 @click.command(
     "agree",
-    cls=Command,
+    cls=opt.Command,
     examples=(
         "foveal agree -j ann.qrels -j bob.qrels",
-        "foveal agree -j both.jsonl -q -f html -o agreement.html",
         "foveal agree -j pools/ -C wiki.fvx",
     ),
 )
-@judgements_option(required=True)
-@collection_option("where judgements are XPaths or lack the lengths of documents")
-@click.option(
-    "--only-topics", type=parse_topics, metavar="LIST|@FILE", help="Compare only these topics."
-)
-@click.option(
-    "--only-assessors",
-    type=parse_comma_list,
-    metavar="LIST",
-    help="Compare only these assessors or pools, as in ann,bob.",
-)
-@click.option("-q", "--per-topic", is_flag=True, help="A row per topic before those over topics.")
-@format_option(FORMATS, "; json holds everything")
-@output_option
+@opt.judgements_option(required=True)
+@opt.collection_option("where judgements are XPaths or lack the lengths of documents")
+@opt.only_topics_option
+@opt.per_topic_option
+@opt.format_option(more="; json holds everything")
+@opt.output_option
 def command(
     judgements: tuple[str, ...],
     collection: str | None,
     only_topics: tuple[str, ...] | None,
-    only_assessors: tuple[str, ...] | None,
-    *,
-    per_topic: bool,
     form: str | None,
     output: str | None,
+    *,
+    per_topic: bool,
 ) -> None:
     """Measure the agreement of assessors.
 
@@ -62,8 +43,6 @@ def command(
     """
     from foveal.analysis.agreement import agreement
 
-    found = agreement(
-        list(judgements), collection=collection, topics=only_topics, assessors=only_assessors
-    )
+    found = agreement(list(judgements), collection=collection, topics=only_topics)
     warn(found.notes)
     emit_result(found, form, output, per_topic=per_topic)

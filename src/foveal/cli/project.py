@@ -1,128 +1,67 @@
-"""``foveal project``: judgements of characters on chunks, windows, pages or elements."""
+"""``foveal project``: judgements of characters on chunks, windows or elements."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from foveal.cli import options as opt
 from foveal.cli.budget import parse_budgets
-from foveal.cli.options import (
-    FORMATS,
-    Command,
-    collection_option,
-    format_option,
-    judgements_option,
-    output_option,
-    parse_comma_list,
-    parse_positive,
-)
 from foveal.cli.shared import emit, emit_result, warn
 from foveal.errors import UsageError
 from foveal.formats.result_files import separated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from foveal.analysis.projection import Projection
-    from foveal.analysis.segmentation import Segmentation
     from foveal.model import Judgements
-
 
 _FILES = ("qrels", "gains", "units")
 
 
-def _windows(
-    _: click.Context, __: click.Parameter, values: tuple[str, ...]
-) -> tuple[tuple[int, int], ...]:
+def _parse_window(text: str) -> tuple[int, int]:
     """Read ``400`` or ``400/200``."""
-    found = []
-    for value in values:
-        size, slash, step = value.partition("/")
-        length, distance = parse_positive(size), parse_positive(step if slash else size)
-        if length is None or distance is None:
-            raise click.BadParameter(f"{value!r} is no window; expected SIZE or SIZE/STEP")
-        found.append((length, distance))
-    return tuple(found)
+    size, slash, step = text.partition("/")
+    length, distance = opt.parse_positive(size), opt.parse_positive(step if slash else size)
+    if length is None or distance is None:
+        raise click.BadParameter(f"{text!r} is not a window; expected SIZE or SIZE/STEP")
+    return length, distance
 
 
 @click.command(
     "project",
-    cls=Command,
-    daily="judgements divisions windows pages collection tags at per_topic form output",
+    cls=opt.Command,
+    daily="judgements divisions windows collection tags at per_topic form output",
     examples=(
         "foveal project -j qrels.jsonl --window 200 --window 800/400",
-        "foveal project -j qrels.jsonl --division chunks.jsonl -f qrels -o chunks.qrels",
         "foveal project -j qrels.jsonl -C wiki.fvx --tags p,sec --at 1000,2000",
     ),
 )
-@judgements_option(required=True)
-@click.option(
-    "--division",
-    "divisions",
+@opt.judgements_option(required=True)
+@opt.option(
+    "--division=FILE divisions",
+    "Units as JSON Lines (doc, start, end and optionally id), or a run of them; repeatable.",
     multiple=True,
-    metavar="FILE",
-    help="Units as JSON Lines (doc, start, end and optionally id), or a run of them; repeatable.",
 )
-@click.option(
-    "--window",
-    "windows",
+@opt.option(
+    "--window=SIZE[/STEP] windows",
+    "Windows of SIZE characters, one every STEP; repeatable.",
     multiple=True,
-    callback=_windows,
-    metavar="SIZE[/STEP]",
-    help="Windows of SIZE characters, one every STEP; repeatable.",
+    type=_parse_window,
 )
-@click.option(
-    "--pages",
-    multiple=True,
-    metavar="FILE",
-    help="Pages as JSON Lines (doc, and the offsets where they begin); repeatable.",
-)
-@collection_option("for --tags, and for the lengths of documents that judgements do not give")
-@click.option(
-    "--tags", type=parse_comma_list, metavar="LIST", help="Elements of the collection, as in p,sec."
-)
-@click.option(
-    "--at", type=parse_budgets, metavar="LIST", help="Ceilings of recall at these many characters."
-)
-@click.option(
-    "--assessors",
-    default="union",
-    show_default=True,
-    metavar="union|majority|intersection|NAME",
-    help="Text that counts where several assessors judged a document.",
-)
-@click.option(
-    "--grades",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="qrels: a unit has the grade N times its relevant share, rounded up.",
-)
-@click.option(
-    "--threshold",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    metavar="X",
-    help="qrels: leave out units of a smaller relevant share.",
-)
-@click.option("-q", "--per-topic", is_flag=True, help="A row per topic before the means.")
-@format_option(
-    (*FORMATS, *_FILES),
-    "; qrels: TREC judgements of units; gains: relevant characters of topics and units; units: "
-    "names and places",
-)
-@output_option
+@opt.collection_option("for --tags, and for the lengths of documents that judgements do not give")
+@opt.option("--tags=LIST", "Elements of the collection, as in p,sec.", type=opt.parse_comma_list)
+@opt.option("--at=LIST", "Ceilings of recall at these many characters.", type=parse_budgets)
+@opt.assessors_option()
+@opt.option("--grades", "qrels: grade N times the share, rounded up.", type=opt.POSITIVE, default=1)
+@opt.option("--threshold", "qrels: least relevant share.", type=click.FloatRange(0, 1), default=0.0)
+@opt.per_topic_option
+@opt.format_option((*opt.FORMATS, *_FILES))
+@opt.output_option
 def command(
     judgements: tuple[str, ...],
-    divisions: tuple[str, ...],
-    windows: tuple[tuple[int, int], ...],
-    pages: tuple[str, ...],
-    collection: str | None,
-    tags: tuple[str, ...] | None,
     at: tuple[int, ...] | None,
     assessors: str,
     grades: int,
@@ -131,79 +70,59 @@ def command(
     output: str | None,
     *,
     per_topic: bool,
+    **units: Any,
 ) -> None:
     """Project judgements of characters on units of the documents.
 
-    What a division into chunks, windows, pages or elements makes of the relevant text: how much of
-    it lies inside units, which passages are cut, how pure units are, and the best that a run of
-    them could score whatever the retriever does. With -f qrels, judgements of units for tools that
-    know only documents.
+    What a division into chunks, windows or elements makes of the relevant text: how much of it lies
+    inside units, which passages are cut, how pure units are, and bounds of the scores of any run.
+    With -f qrels, TREC judgements of units; with gains, their relevant characters; with units,
+    their names and places.
     """
     from foveal.analysis.projection import Projections, project
     from foveal.formats import read_judgements
 
     truth = read_judgements(list(judgements))
     warn(truth.notes)
-    taken = list(_divisions(truth, divisions, windows, pages, collection, tags))
+    taken = list(_list_divisions(truth, **units))
     if not taken:
-        raise UsageError("no division given; expected --division, --window, --pages or --tags")
+        raise UsageError("no division given; expected --division, --window or --tags")
     if form in _FILES and len(taken) > 1:
         raise UsageError(f"{form} are of one division; {len(taken)} given")
     found = [project(truth, one, budgets=at or (), assessors=assessors) for one in taken]
-    if form in _FILES:
-        emit(_write_file(found[0], form, grades, threshold), output)
+    if form == "qrels":
+        emit(found[0].qrels(grades=grades, threshold=threshold), output)
+    elif form == "gains":
+        columns = ("topic", "unit", "size", "relevant", "share")
+        emit(separated(columns, found[0].gains.select(columns).iter_rows(), "tsv"), output)
+    elif form == "units":
+        rows = taken[0].to_frame().iter_rows(named=True)
+        emit("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), output)
     else:
         emit_result(Projections(tuple(found)), form, output, per_topic=per_topic)
 
 
-def _divisions(
+def _list_divisions(
     truth: Judgements,
-    files: tuple[str, ...],
+    divisions: tuple[str, ...],
     windows: tuple[tuple[int, int], ...],
-    pages: tuple[str, ...],
     collection: str | None,
     tags: tuple[str, ...] | None,
-) -> Iterator[Segmentation]:
-    from foveal.analysis.segmentation import Segmentation, read_pages, read_segmentation
+) -> Iterator[Any]:
+    from foveal.analysis.segmentation import Segmentation, read_segmentation
     from foveal.collection import Collection
 
-    for path in files:
-        yield read_segmentation(path)
-    lengths = _lengths(truth, collection) if windows or pages else {}
-    for size, step in windows:
-        unknown = [doc for doc, length in lengths.items() if length < 0]
-        if unknown:
-            raise UsageError(
-                f"windows end with their document, and the length of {unknown[0]!r} is not known; "
-                "give judgements that tell it, or a collection (--collection)"
-            )
-        yield Segmentation.windows(lengths, size, step)
-    for path in pages:
-        yield read_pages(path, lengths)
+    yield from map(read_segmentation, divisions)
+    index = None if collection is None else Collection.open(collection)
+    if windows:
+        truth.check_lengths(ends=False)
+        docs, lengths = truth.documents.names.to_list(), truth.documents.length.tolist()
+        if index is not None:
+            known = index.lengths(truth.documents.names).tolist()
+            lengths = [a if a >= 0 else b for a, b in zip(lengths, known, strict=True)]
+        for size, step in windows:
+            yield Segmentation.windows(dict(zip(docs, lengths, strict=True)), size, step)
     if tags is not None:
-        if collection is None:
+        if index is None:
             raise UsageError("--tags takes a collection (--collection)")
-        yield Segmentation.elements(Collection.open(collection), tags)
-
-
-def _lengths(truth: Judgements, collection: str | None) -> Mapping[str, int]:
-    """Return the lengths of the judged documents, from the judgements or else the collection."""
-    from foveal.collection import Collection
-
-    truth.check_lengths(ends=False)
-    docs, length = truth.documents.names, truth.documents.length.tolist()
-    if collection is not None:
-        of_index = Collection.open(collection).lengths(docs).tolist()
-        length = [a if a >= 0 else b for a, b in zip(length, of_index, strict=True)]
-    return dict(zip(docs.to_list(), length, strict=True))
-
-
-def _write_file(found: Projection, form: str, grades: int, threshold: float) -> str:
-    """Return the judgements of units, their gains, or the units themselves."""
-    if form == "qrels":
-        return found.qrels(grades=grades, threshold=threshold)
-    if form == "gains":
-        columns = ("topic", "unit", "size", "relevant", "share")
-        return separated(columns, found.gains.select(columns).iter_rows(), "tsv")
-    rows = found.division.to_frame().iter_rows(named=True)
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        yield Segmentation.elements(index, tags)

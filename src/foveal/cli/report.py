@@ -7,23 +7,14 @@ from typing import Any
 
 import click
 
-from foveal.cli import WORDS
-from foveal.cli.options import Command, groups_option, option, output_option, scoring_options
-from foveal.cli.shared import (
-    choose_task,
-    emit,
-    given_options,
-    list_files,
-    open_inputs,
-    refuse_missing,
-    start_workers,
-    warn,
-)
+from foveal.cli import WORDS, shared
+from foveal.cli import options as opt
+from foveal.cli.texts import find_texts
 
 
 @click.command(
     "report",
-    cls=Command,
+    cls=opt.Command,
     daily="judgements measures tasks collection documents texts topics_file overlap by output",
     examples=(
         "foveal report runs/*.run -j qrels.txt -t 2009.Focused -o report.html",
@@ -31,10 +22,10 @@ from foveal.cli.shared import (
     ),
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@scoring_options()
-@groups_option
-@option("--by=M", "The measure that decides which run is best [default: the first].")
-@output_option
+@opt.scoring_options()
+@opt.groups_option
+@opt.option("--by=M", "The measure that decides which run is best [default: the first].")
+@opt.output_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -58,27 +49,22 @@ def command(
     from foveal.report.page import report_page
 
     if not judgements:
-        refuse_missing(context, "judgements")
-    opened, truth = open_inputs(list_files(runs), judgements)
-    texts = None
-    if options["texts"] is not None:
-        from foveal.cli.texts import find_texts
-
-        texts = find_texts(judgements)
-    with start_workers(workers, opened) as (executor, advance):
+        shared.refuse_missing(context, "judgements")
+    opened, truth = shared.open_inputs(shared.list_files(runs), judgements)
+    with shared.start_workers(workers, opened) as (executor, advance):
         page = report_page(
             opened,
             truth,
             list(measures),
-            task=choose_task(tasks),
+            task=shared.choose_task(tasks),
             documents=options.pop("documents"),
             name_from=options.pop("name_from"),
-            texts=texts,
+            texts=find_texts(judgements) if options["texts"] else None,
             by=by,
             command=shlex.join(["foveal", *context.meta[WORDS]]),
             executor=executor,
             progress=advance,
-            **given_options(options),
+            **shared.given_options(options),
         )
-    warn(page.warnings)
-    emit(page.html, output)
+    shared.warn(page.warnings)
+    shared.emit(page.html, output)

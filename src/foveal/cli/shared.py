@@ -352,7 +352,7 @@ def emit_result(result: Result, form: str | None, output: str | None, **shown: A
     """
     suffix = "" if output is None or form else Path(output).suffix[1:].lower()
     summary = result.summary()
-    if suffix in ("svg", "png", "pdf", "dat", "gp", "gnuplot"):
+    if suffix in ("svg", "png", "pdf", "dat"):
         from foveal.report.drawing import draw
 
         if not (graphs := result.graphs()):
@@ -395,7 +395,7 @@ def _check_not_read(path: str) -> None:
     context, target = click.get_current_context(silent=True), Path(path)
     if context is None or not target.exists():
         return
-    written = ("output", "heatmap", "stats", "cache", "summary")
+    written = ("output", "heatmap", "stats", "cache", "summary", "repair")
     for name, value in context.params.items():
         for given in value if isinstance(value, tuple) else (value,):
             if name in written or not isinstance(given, str) or not Path(given).exists():

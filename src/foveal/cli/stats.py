@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import click
 
-from foveal.cli.options import FORMATS, Command, format_option, max_bytes_option, output_option
+from foveal.cli import options as opt
 from foveal.cli.shared import emit_result
 
 
 @click.command(
-    "stats",
-    cls=Command,
-    examples=("foveal stats wiki.fvx topics.xml qrels.txt my.run",),
+    "stats", cls=opt.Command, examples=("foveal stats wiki.fvx topics.xml qrels.txt my.run",)
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("-C", "--collection", metavar="INDEX", help="A collection index, for elements.")
-@max_bytes_option
-@format_option(FORMATS, "; a table shows the first 20 counts of a figure")
-@output_option
+@opt.collection_option("for elements")
+@opt.max_bytes_option
+@opt.format_option(more="; a table shows the first 20 counts of a figure")
+@opt.output_option
 def command(
     paths: tuple[str, ...], collection: str | None, form: str | None, output: str | None
 ) -> None:

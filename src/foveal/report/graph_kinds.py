@@ -1,39 +1,34 @@
-"""The graphs of the papers: their kinds, and how results, gains and lengths become lines.
+"""The graphs of the papers: their kinds, and how scores, gains and lengths become lines.
 
-`foveal.report.drawing`, `foveal.report.drawing` and the report page draw them and add no number.
-Curves are read off results: a point of a graph is the row of the results that carries its name,
-such as ``ep@0.10`` for the tenth point of the graph ``ep``.
+`foveal.report.drawing` and the report page draw them and add no number. Curves are read off
+results: a point of a graph is the row of the results that carries its name, such as ``ep@0.10``
+for the tenth point of the graph ``ep``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from foveal.analysis.gain_curves import GainCurves, RunLengths
+from foveal.analysis.gain_curves import average_curves, cumulate_gains
 from foveal.errors import UsageError, some
+from foveal.evaluation.preparation import AlignedRun
 from foveal.evaluation.presets import find_preset
 from foveal.measures import Measure, find_measure, parse_measure, parse_measures
-from foveal.measures.xcg import Cumulated
+from foveal.measures.xcg import Cumulated, Curves
 from foveal.model import Results
 from foveal.model.graphs import Axis, Graph, Line
+from foveal.model.run import ALL
+from foveal.spans import Ints
 
-__all__ = [
-    "GRAPHS",
-    "GraphKind",
-    "find_graph",
-    "gain_graph",
-    "gain_measures",
-    "lengths_graph",
-]
+__all__ = ["GRAPHS", "GraphKind", "draw_aligned", "find_graph", "gain_graph", "gain_measures"]
 
 Floats = npt.NDArray[np.float64]
-Source = Literal["results", "gains", "lengths"]
 
 _MOST_NAMES = 40
 """Largest number of topics named along an axis."""
@@ -49,8 +44,6 @@ class GraphKind:
 
     name: str
     title: str
-    description: str
-    needs: str
     x: Axis
     y: Axis
     default: tuple[str, ...] = ()
@@ -65,12 +58,8 @@ class GraphKind:
     """Values along the x axis; empty: those of the measure's own curve."""
     ends: bool = False
     """End the graph where all lines become flat."""
-    source: Source = "results"
-    """Input of the graph."""
-    special: Callable[[GraphKind, Results], tuple[Graph, ...]] | None = field(
-        default=None, repr=False
-    )
-    """Makes the graphs, if they are not curves."""
+    source: Literal["curves", "topics", "gains", "lengths"] = "curves"
+    """Points of curves, scores on topics, cumulated gains, or lengths of results."""
 
     @property
     def allowed(self) -> tuple[str, ...]:
@@ -82,27 +71,23 @@ class GraphKind:
     ) -> tuple[Measure, ...]:
         """Return the measures to score for the graph: all points of its curves.
 
-        Parameters
-        ----------
-        given : text forms of measures
-            Without cut-off; by default those of the task, else `default`.
-        task : str, optional
-        ranks : int, optional
-            The last rank of graphs over rank.
+        Measures are those `given`, whose cut-offs do not matter, else those of the task, else the
+        `default`. Graphs over rank end at `ranks`.
 
-        Examples
-        --------
         >>> [str(measure) for measure in GRAPHS["bepd"].measures()][::6]
         ['BEPD(A=0.01)', 'BEPD', 'BEPD(A=100)']
         >>> GRAPHS["ep"].measures(task="2005.CO.Thorough")[0]
         ep(quant=gen5)@0.01
         """
-        if self.special is None:
+        if self.source == "lengths":
+            return (find_measure("ret_size")(),)
+        if self.source == "gains":
+            return tuple(point for bare in self.drawn(given, task) for point in gain_measures(bare))
+        if self.source == "curves":
             drawn = self.drawn(given, task)
             return tuple(point for bare in drawn for point in self.list_points(bare, ranks))
         if not given and task is not None:
-            texts = [text for text in find_preset(task).texts if not text.endswith("@curve")]
-            given = texts[:1]
+            given = [text for text in find_preset(task).texts if not text.endswith("@curve")][:1]
         if not given:
             raise UsageError(
                 f"the graph {self.name} is of one measure or more; name them (--measure), or a "
@@ -145,31 +130,28 @@ class GraphKind:
         >>> graph.lines[0].y[:3].tolist()
         [1.0, 0.9, 0.8]
         """
-        if self.special is not None:
-            if topic is not None:
-                raise UsageError(f"the graph {self.name} is about all topics; leave out the topic")
-            return self.special(self, results)
+        if self.source == "topics":
+            draw = draw_topics if self.name == "topics" else draw_differences
+            return tuple(draw(results, label) for label in results.measures)
+        values, of = results.overall, "mean over topics"
+        if topic is not None:
+            if topic not in results.topics:
+                held = some(results.topics)
+                raise UsageError(f"no topic {topic!r} in the results; they hold {held}")
+            values, of = results.values[:, results.topics.index(topic)], f"topic {topic}"
         found = []
         for bare, columns in self._find_points(results).items():
             x = np.array(sorted(columns))
-            at = [columns[place] for place in x.tolist()]
-            if topic is None:
-                values, of = results.overall[:, at], "mean over topics"
-            elif topic in results.topics:
-                values, of = results.values[:, results.topics.index(topic), at], f"topic {topic}"
-            else:
-                held = some(results.topics)
-                raise UsageError(f"no topic {topic!r} in the results; they hold {held}")
+            own = values[:, [columns[place] for place in x.tolist()]]
             kept = len(x)
             if self.ends:
-                known = np.nan_to_num(values, nan=-1.0)
+                known = np.nan_to_num(own, nan=-1.0)
                 changes = np.flatnonzero((known[:, 1:] != known[:, :-1]).any(axis=0))
                 kept = max(int(changes[-1]) + 2 if len(changes) else 0, 2)
             lines = tuple(
-                Line(run, x[:kept], values[i, :kept], series=i)
-                for i, run in enumerate(results.runs)
+                Line(run, x[:kept], own[i, :kept], series=i) for i, run in enumerate(results.runs)
             )
-            y = self.y if len(self.allowed) == 1 else Axis(_NAMES[bare.name], "share", 0.0)
+            y = self.y if len(self.allowed) == 1 else Axis(bare.name, "share", 0.0)
             unit = bare.settings.get("unit") if self.varied == "budget" else None
             across = self.x if unit is None else replace(self.x, label=f"{unit} read")
             found.append(Graph(self.name, f"{self.title}: {bare}, {of}", across, y, lines))
@@ -179,33 +161,17 @@ class GraphKind:
         return tuple(found)
 
     def _parse(self, text: str) -> Measure:
-        """Read a measure as written for a graph: bare, or with ``@curve``.
-
-        A measure that needs a cut-off keeps it where a parameter runs along the x axis.
-        """
-        head, at, cutoff = text.partition("@")
+        """Read a measure, and drop its cut-off if that runs along the x axis."""
+        head = text.partition("@")[0]
         known = find_measure(head.partition("(")[0].strip())
-        if self.varied and known.cutoff.required:
-            bare = parse_measure(text)
-        elif at and cutoff.strip() != "curve":
-            raise UsageError(f"{text!r}: a graph draws all points; leave out @{cutoff.strip()}")
-        else:
-            whole = f"{head}@{known.cutoff.example}" if known.cutoff.required else head
-            parsed = parse_measure(whole)
-            bare = type(parsed)(parsed.settings)
-        if self.source == "gains":
-            if not isinstance(bare, Cumulated):
-                raise UsageError(f"{text!r} has no gains to draw; expected one such as nxCG or ep")
+        whole = f"{head}@{known.cutoff.example}" if known.cutoff.required else head
+        bare = parse_measure(text if self.varied else whole)
+        if self.source == "gains" and isinstance(bare, Cumulated):
             return self.adapt(bare)
         if bare.name not in self.allowed:
             expected = " or ".join(self.allowed)
             raise UsageError(f"the graph {self.name} does not draw {text!r}; expected {expected}")
-        if self.varied in bare.settings:
-            raise UsageError(
-                f"{text!r}: {self.varied} runs along the axis of the graph {self.name}; leave it "
-                "out"
-            )
-        return bare
+        return bare if self.varied else type(bare)(bare.settings)
 
     def _find_points(self, results: Results) -> dict[Measure, dict[float, int]]:
         """Return the x values and columns of each measure that results hold points of."""
@@ -227,88 +193,62 @@ class GraphKind:
         return {bare: columns for bare, columns in found.items() if len(columns) > 1}
 
 
-def topic_scores(kind: GraphKind, results: Results) -> tuple[Graph, ...]:
+def draw_topics(results: Results, label: str) -> Graph:
     """Draw the scores of every run, a point per topic, with quartiles and mean."""
-    runs = results.runs
-    spread = np.linspace(_WIDE, -_WIDE, len(results.topics)) if len(results.topics) > 1 else [0.0]
-    graphs = []
-    for column, label in enumerate(results.measures):
-        lines: list[Line] = []
-        for i, run in enumerate(runs):
-            place = len(runs) - 1 - i  # the first run on top
-            own = results.values[i, :, column]
-            known = ~np.isnan(own)
-            if not known.any():
-                continue
-            lines.append(Line(run, own[known], place + np.asarray(spread)[known], "points", i))
-            low, middle, high = np.quantile(own[known], (0.25, 0.5, 0.75)).tolist()
-            sides = np.array([place - _WIDE, place + _WIDE])
-            box = np.array([low, high, high, low, low])
-            around = sides[[0, 0, 1, 1, 0]]
-            # The overall value of a count is a sum.
-            summed = find_measure(label.partition("@")[0].partition("(")[0]).summed
-            mean = float(np.nanmean(own) if summed else results.overall[i, column])
-            named = not lines[:-1]
-            lines += [
-                Line("quartiles, median" if named else "", box, around, "aid"),
-                Line("", np.array([middle, middle]), sides, "aid"),
-                Line("mean" if named else "", np.full(2, mean), sides, "level"),
-            ]
-        negative = bool((results.values[:, :, column] < 0).any())
-        x = Axis(label, "score on a topic", None if negative else 0.0)
-        y = Axis("run", "", -0.6, len(runs) - 0.4, names=tuple(reversed(runs)))
-        graphs.append(Graph(kind.name, f"{kind.title}: {label}", x, y, tuple(lines)))
-    return tuple(graphs)
+    runs, column = results.runs, results.measures.index(label)
+    spread = np.linspace(_WIDE, -_WIDE, max(len(results.topics), 2))[: len(results.topics)]
+    # The overall value of a count is a sum.
+    summed = find_measure(label.partition("@")[0].partition("(")[0]).summed
+    lines: list[Line] = []
+    for i, run in enumerate(runs):
+        place = len(runs) - 1 - i  # the first run on top
+        own = results.values[i, :, column]
+        known = ~np.isnan(own)
+        if not known.any():
+            continue
+        low, middle, high = np.quantile(own[known], (0.25, 0.5, 0.75)).tolist()
+        sides = np.array([place - _WIDE, place + _WIDE])
+        mean = float(np.nanmean(own) if summed else results.overall[i, column])
+        names = ("", "") if lines else ("quartiles, median", "mean")
+        box = np.array([low, high, high, low, low])
+        lines += [
+            Line(run, own[known], place + spread[known], "points", i),
+            Line(names[0], box, sides[[0, 0, 1, 1, 0]], "aid"),
+            Line("", np.full(2, middle), sides, "aid"),
+            Line(names[1], np.full(2, mean), sides, "level"),
+        ]
+    negative = bool((results.values[:, :, column] < 0).any())
+    x = Axis(label, "score on a topic", None if negative else 0.0)
+    y = Axis("run", "", -0.6, len(runs) - 0.4, names=tuple(reversed(runs)))
+    return Graph("topics", f"Scores on topics: {label}", x, y, tuple(lines))
 
 
-def differences(kind: GraphKind, results: Results) -> tuple[Graph, ...]:
+def draw_differences(results: Results, label: str) -> Graph:
     """Draw the differences of two runs by topic, the largest first."""
     if len(results.runs) != 2:
-        raise UsageError(
-            f"the graph {kind.name} is of two runs; {len(results.runs)} given: {some(results.runs)}"
-        )
+        given = f"{len(results.runs)} given: {some(results.runs)}"
+        raise UsageError(f"the graph differences is of two runs; {given}")
     one, other = results.runs
-    graphs = []
-    for column, label in enumerate(results.measures):
-        gap = results.values[0, :, column] - results.values[1, :, column]
-        order = np.argsort(-gap, kind="stable")
-        order = order[~np.isnan(gap[order])]
-        if not len(order):
-            raise UsageError(f"{label}: {one} and {other} have no topic with a score in common")
-        named = tuple(results.topics[j] for j in order.tolist())
-        unit = "" if len(named) <= _MOST_NAMES else f"{len(named)}, by difference"
-        places = np.arange(len(order), dtype=np.float64)
-        mean = float(gap[order].mean())
-        ends = np.array([-0.5, len(order) - 0.5])
-        lines = (
-            Line(f"{one} - {other}", places, gap[order], "bars", 0),
-            Line(f"mean {mean:.4f}", ends, np.full(2, mean), "level"),
-        )
-        graphs.append(
-            Graph(
-                kind.name,
-                f"{label}: {one} minus {other}",
-                Axis("topic", unit, -0.7, len(order) - 0.3, names=named),
-                Axis("difference", label),
-                lines,
-            )
-        )
-    return tuple(graphs)
+    first, second = results.values[:, :, results.measures.index(label)]
+    gap = first - second
+    order = np.argsort(-gap, kind="stable")
+    order = order[~np.isnan(gap[order])]
+    if not len(order):
+        raise UsageError(f"{label}: {one} and {other} have no topic with a score in common")
+    named = tuple(results.topics[j] for j in order.tolist())
+    unit = "" if len(named) <= _MOST_NAMES else f"{len(named)}, by difference"
+    mean = float(gap[order].mean())
+    ends = np.array([-0.5, len(order) - 0.5])
+    places = np.arange(len(order), dtype=np.float64)
+    lines = (
+        Line(f"{one} - {other}", places, gap[order], "bars", 0),
+        Line(f"mean {mean:.4f}", ends, np.full(2, mean), "level"),
+    )
+    x = Axis("topic", unit, -0.7, len(order) - 0.3, names=named)
+    title = f"{label}: {one} minus {other}"
+    return Graph("differences", title, x, Axis("difference", label), lines)
 
 
-_NAMES = {
-    "charR": "recall of characters",
-    "charP": "precision of characters",
-    "charF": "F of characters",
-    "iP": "interpolated precision",
-    "SetOverlap": "results that overlap another",
-    "ListOverlap": "results that overlap an earlier one",
-    "MeanOverlap": "mean overlap with earlier results",
-    "Redundancy": "text returned before",
-}
-_ELEMENTS = "elements: assessed ones, or an index (-C)"
-_TEXT = "highlighted text"
-_ANY = "a measure (-m or -t)"
 _EARLY = tuple(map(str, range(1, 51)))
 _RANKS = (*_EARLY, *(str(15 * p) for p in range(4, 101)))
 """Every rank of the first screen, then those of the official graph."""
@@ -328,8 +268,6 @@ _KINDS = (
     GraphKind(
         "gain",
         "Cumulated gain",
-        "cumulated gain of runs and ideal list, nxCG and ep",
-        _ELEMENTS,
         Axis("rank", "results"),
         Axis("cumulated gain", ""),
         default=("nxCG",),
@@ -339,8 +277,6 @@ _KINDS = (
     GraphKind(
         "ep",
         "Effort-precision over gain-recall",
-        "effort-precision at 100 levels of gain-recall",
-        _ELEMENTS,
         Axis("gain-recall", "share of the ideal gain", 0.0, 1.0),
         Axis("effort-precision", "share", 0.0),
         default=("ep",),
@@ -349,8 +285,6 @@ _KINDS = (
     GraphKind(
         "nxcg",
         "Normalised cumulated gain",
-        "normalised cumulated gain over rank",
-        _ELEMENTS,
         Axis("rank", "results", 0.0),
         Axis("nxCG", "share of the ideal gain", 0.0),
         default=("nxCG",),
@@ -361,8 +295,6 @@ _KINDS = (
     GraphKind(
         "inex_eval",
         "Precision over recall",
-        "precision at 100 levels of recall (2002 to 2004)",
-        _ELEMENTS,
         Axis("recall", "share of all relevance", 0.0, 1.0),
         Axis("precision", "share", 0.0),
         default=("inex_eval",),
@@ -371,8 +303,6 @@ _KINDS = (
     GraphKind(
         "ip",
         "Interpolated precision over recall",
-        "interpolated precision at 101 levels of recall",
-        _TEXT,
         Axis("recall", "share of relevant characters", 0.0, 1.0),
         Axis("interpolated precision", "share of characters", 0.0),
         default=("iP",),
@@ -381,8 +311,6 @@ _KINDS = (
     GraphKind(
         "gpgr",
         "Generalised precision over recall",
-        "generalised precision at 11 levels of recall",
-        "highlighted text, documents grouped",
         Axis("generalised recall", "share of relevant documents", 0.0, 1.0),
         Axis("interpolated gP", "mean score", 0.0),
         default=("igP",),
@@ -391,8 +319,6 @@ _KINDS = (
     GraphKind(
         "eprum",
         "EPRUM precision over recall",
-        "expected precision at 100 levels of recall",
-        "best entry points",
         Axis("recall", "share of targets", 0.0, 1.0),
         Axis("expected precision", "share", 0.0),
         default=("EPRUM",),
@@ -401,8 +327,6 @@ _KINDS = (
     GraphKind(
         "bepd",
         "Distance from best entry points",
-        "nearness to best entry points over the tolerance A",
-        "best entry points",
         Axis("tolerance A", "mean document lengths", 0.01, 100.0, log=True),
         Axis("BEPD", "mean nearness", 0.0),
         default=("BEPD",),
@@ -413,8 +337,6 @@ _KINDS = (
     GraphKind(
         "effort",
         "Reading effort",
-        "recall and precision after so many characters read",
-        _TEXT,
         Axis("characters read", "per topic", log=True),
         Axis("share", "", 0.0),
         default=("charR", "charP"),
@@ -425,8 +347,6 @@ _KINDS = (
     GraphKind(
         "budget",
         "Scores at budgets",
-        "recall, precision or F at the same amount read",
-        _TEXT,
         Axis("characters read", "per topic", 0.0),
         Axis("share", "", 0.0),
         default=("charR",),
@@ -438,26 +358,20 @@ _KINDS = (
     GraphKind(
         "topics",
         "Scores on topics",
-        "scores on every topic, quartiles and mean",
-        _ANY,
         Axis("score", ""),
         Axis("run", ""),
-        special=topic_scores,
+        source="topics",
     ),
     GraphKind(
         "differences",
         "Differences",
-        "first run minus second on every topic",
-        f"two runs, {_ANY}",
         Axis("topic", ""),
         Axis("difference", ""),
-        special=differences,
+        source="topics",
     ),
     GraphKind(
         "lengths",
         "Lengths of results",
-        "share of results that are at most so long",
-        "places of results",
         Axis("length", "characters", log=True),
         Axis("results at most so long", "share", 0.0, 1.0),
         source="lengths",
@@ -465,8 +379,6 @@ _KINDS = (
     GraphKind(
         "overlap",
         "Overlap",
-        "share of results that overlap an earlier one, over rank",
-        "places of results",
         Axis("rank", "results", 0.0),
         Axis("overlap", "share", 0.0),
         default=("ListOverlap",),
@@ -481,25 +393,19 @@ GRAPHS = {kind.name: kind for kind in _KINDS}
 
 
 def find_graph(name: str) -> GraphKind:
-    """Return the kind of graph of a name, in any case.
-
-    >>> find_graph("EP").title
-    'Effort-precision over gain-recall'
-    """
-    if name.casefold() in GRAPHS:
-        return GRAPHS[name.casefold()]
-    near = get_close_matches(name.casefold(), GRAPHS, 1, 0.5)
-    hint = f" (did you mean {near[0]}?)" if near else ""
-    raise UsageError(
-        f"unknown graph {name!r}{hint}; expected {', '.join(GRAPHS)} ('foveal plot --list' "
-        "describes them)"
-    )
+    """Return the kind of graph of a name, in any case."""
+    if name.casefold() not in GRAPHS:
+        raise UsageError(f"unknown graph {name!r}; expected {', '.join(GRAPHS)}")
+    return GRAPHS[name.casefold()]
 
 
 # -- graphs that are not read off scores alone ----------------------------------------------------
 
+RANK, LEVEL = 10, 0.5
+"""Where nxCG and ep are read off in a graph of gains."""
 
-def gain_measures(bare: Measure, rank: int, level: float) -> tuple[Measure, ...]:
+
+def gain_measures(bare: Measure, *, rank: int = RANK, level: float = LEVEL) -> tuple[Measure, ...]:
     """Return the scores read off a graph of gains: nxCG at a rank, ep at a level.
 
     ep interpolates linearly, as the curves are drawn: ``between=curve``.
@@ -509,31 +415,30 @@ def gain_measures(bare: Measure, rank: int, level: float) -> tuple[Measure, ...]
 
 
 def gain_graph(
-    gains: Sequence[GainCurves],
+    curves: Sequence[Mapping[str, Curves]],
     scores: Results,
     bare: Measure,
     *,
-    rank: int = 10,
-    level: float = 0.5,
+    rank: int = RANK,
+    level: float = LEVEL,
     topic: str | None = None,
     ranks: int | None = None,
 ) -> Graph:
     """Draw the cumulated gain of runs and of the ideal list, and where nxCG and ep are read off.
 
-    Parameters
-    ----------
-    gains : GainCurves of each run
-    scores : Results
-        Scores of the same runs by `gain_measures`, for the legend.
-    bare : Measure
-        nxCG with the parameters of the gains.
-    rank, level : where nxCG and ep are read off; a level is a share of all there is to gain
-    topic : one topic instead of the mean
-    ranks : the last rank drawn
+    `curves` are the `cumulate_gains` of each run, `scores` those of the same runs by
+    `gain_measures`, and `bare` is nxCG with the parameters of the gains. A level is a share of all
+    there is to gain. Without a topic, curves are means over the topics that count for a run.
     """
-    curves = [own.of(topic) for own in gains]
-    nxcg, ep = gain_measures(bare, rank, level)
-    last = max(max(map(len, pair)) for pair in curves) - 1
+    drawn = []
+    for run, own, counted in zip(scores.runs, curves, scores.counted, strict=True):
+        topics = [topic] if topic is not None else compress(scores.topics, counted)
+        if not (known := [own[name] for name in topics if name in own]):
+            where = "any topic that counts" if topic is None else f"topic {topic!r}"
+            raise UsageError(f"run {run!r} has no curve: nothing can be gained on {where}")
+        drawn.append(average_curves(known))
+    nxcg, ep = gain_measures(bare, rank=rank, level=level)
+    last = max(max(map(len, pair)) for pair in drawn) - 1
     last = max(min(last, ranks or last), rank)
     places = np.arange(last + 1)
 
@@ -542,54 +447,60 @@ def gain_graph(
         return Line(name, places.astype(np.float64), shown, "line", series)
 
     lines: list[Line] = []
-    for i, (own, pair) in enumerate(zip(gains, curves, strict=True)):
-        values = [
-            scores[own.run, m.label, topic] if topic else scores[own.run, m.label]
-            for m in (nxcg, ep)
-        ]
-        said = f"{own.run}: nxCG@{rank} {values[0]:.4f}, ep@{level:g} {values[1]:.4f}"
-        lines.append(make_line(said, pair.xCG, i))
     ideals: dict[bytes, list[int]] = {}
-    for i, pair in enumerate(curves):
+    for i, (run, pair) in enumerate(zip(scores.runs, drawn, strict=True)):
+        at_rank, at_level = (scores[run, m.label, topic or ALL] for m in (nxcg, ep))
+        said = f"{run}: nxCG@{rank} {at_rank:.4f}, ep@{level:g} {at_level:.4f}"
+        lines.append(make_line(said, pair.xCG, i))
         ideals.setdefault(pair.xCI.tobytes(), []).append(i)
     for sharing in ideals.values():
-        of = "" if len(ideals) == 1 else " of " + ", ".join(gains[i].run for i in sharing)
-        lines.append(make_line(f"ideal{of}", curves[sharing[0]].xCI, None))
-    lines += _mark_scores(curves, rank, level, last)
+        of = "" if len(ideals) == 1 else " of " + ", ".join(scores.runs[i] for i in sharing)
+        lines.append(make_line(f"ideal{of}", drawn[sharing[0]].xCI, None))
+    # The vertical of nxCG, the horizontal of ep, and where they meet the curves.
+    wanted = level * max(float(pair.xCI[-1]) for pair in drawn)
+    top = max(float(pair.xCI[min(rank, len(pair.xCI) - 1)]) for pair in drawn)
+    reached = [_find_rank(pair.xCG, wanted) for pair in drawn]
+    right = max(min(last, float(last) if at is None else at) for at in reached)
+    left = min(float(last), *(_find_rank(pair.xCI, wanted) or 0.0 for pair in drawn))
+    upright, across = np.full(2, float(rank)), np.array([left, right])
+    lines.append(Line(f"nxCG@{rank} (upright)", upright, np.array([0.0, top]), "aid"))
+    lines.append(Line(f"ep@{level:g} (level)", across, np.full(2, wanted), "aid"))
+    for i, (pair, at) in enumerate(zip(drawn, reached, strict=True)):
+        x, y = [float(rank)], [float(pair.xCG[min(rank, len(pair.xCG) - 1)])]
+        if at is not None and at <= last:
+            x.append(at)
+            y.append(wanted)
+        lines.append(Line("", np.array(x), np.array(y), "points", i))
     title = f"Cumulated gain: {bare}, " + (f"topic {topic}" if topic else "mean over topics")
     notes = ["ep is read on straight lines between ranks: ep(between=curve)."]
     if topic is None:
         notes.append("nxCG and ep are means over topics, not quotients of the mean curves.")
-    return Graph(
-        "gain",
-        title,
-        Axis("rank", "results", 0.0, float(last)),
-        Axis("cumulated gain", "sum of gains", 0.0),
-        tuple(lines),
-        tuple(notes),
-    )
+    x_axis = Axis("rank", "results", 0.0, float(last))
+    y_axis = Axis("cumulated gain", "sum of gains", 0.0)
+    return Graph("gain", title, x_axis, y_axis, tuple(lines), tuple(notes))
 
 
-def _mark_scores(curves: Sequence[Any], rank: int, level: float, last: int) -> list[Line]:
-    """Return the vertical of nxCG, the horizontal of ep, and where they meet the curves."""
-    lines, top, wanted = [], 0.0, level * max(float(pair.xCI[-1]) for pair in curves)
-    left, right = float(last), 0.0
-    for i, pair in enumerate(curves):
-        gained = float(pair.xCG[min(rank, len(pair.xCG) - 1)])
-        top = max(top, float(pair.xCI[min(rank, len(pair.xCI) - 1)]))
-        x, y = [float(rank)], [gained]
-        reached = _find_rank(pair.xCG, wanted)
-        if reached is not None and reached <= last:
-            x.append(reached)
-            y.append(wanted)
-        right = max(right, last if reached is None else min(reached, last))
-        left = min(left, _find_rank(pair.xCI, wanted) or 0.0)
-        lines.append(Line("", np.array(x), np.array(y), "points", i))
-    return [
-        Line(f"nxCG@{rank} (upright)", np.full(2, float(rank)), np.array([0.0, top]), "aid"),
-        Line(f"ep@{level:g} (level)", np.array([left, right]), np.full(2, wanted), "aid"),
-        *lines,
-    ]
+def draw_aligned(
+    kind: GraphKind,
+    runs: Sequence[AlignedRun],
+    scores: Results,
+    measures: Sequence[Measure],
+    *,
+    topic: str | None = None,
+    ranks: int | None = None,
+) -> tuple[Graph, ...]:
+    """Draw what scores alone do not show of runs: a graph of gains per measure, or of lengths.
+
+    `scores` are those of `GraphKind.measures` on the runs.
+    """
+    if kind.source == "lengths":
+        sizes = [own.alignment_for(find_measure("ret_size")()).size for own in runs]
+        return (lengths_graph(dict(zip(scores.runs, sizes, strict=True))),)
+    graphs = []
+    for bare in measures:
+        curves = [cumulate_gains(own, gain_measures(bare)[0]) for own in runs]
+        graphs.append(gain_graph(curves, scores, bare, topic=topic, ranks=ranks))
+    return tuple(graphs)
 
 
 def _find_rank(curve: Floats, gain: float) -> float | None:
@@ -607,31 +518,21 @@ def _find_rank(curve: Floats, gain: float) -> float | None:
     return at - max(float(curve[at]) - gain, 0.0) / step
 
 
-def lengths_graph(runs: Sequence[RunLengths]) -> Graph:
+def lengths_graph(lengths: Mapping[str, Ints]) -> Graph:
     """Draw the cumulative distribution of the lengths of each run's results.
 
-    >>> (line,) = lengths_graph([RunLengths("mine", np.array([50, 20, 20, 90]))]).lines
+    >>> (line,) = lengths_graph({"mine": np.array([50, 20, 20, 90])}).lines
     >>> line.x.tolist(), line.y.tolist()
     ([20.0, 50.0, 90.0], [0.5, 0.75, 1.0])
     """
-    lines, notes = [], []
-    for i, (run, lengths, _) in enumerate(runs):
-        if not len(lengths):
-            notes.append(f"{run}: no result on a judged topic.")
-            continue
-        place, counts = np.unique(np.maximum(lengths, 1), return_counts=True)
-        share = np.cumsum(counts) / len(lengths)
+    lines = []
+    for i, (run, own) in enumerate(lengths.items()):
+        # Results without length are drawn as of one character, where the axis begins.
+        place, counts = np.unique(np.maximum(own, 1), return_counts=True)
+        share = np.cumsum(counts) / max(len(own), 1)
         if len(place) > _MOST_POINTS:
             kept = np.unique(np.searchsorted(share, np.linspace(0, 1, _MOST_POINTS + 1)[1:] - 1e-9))
             place, share = place[kept], share[kept]
         lines.append(Line(run, place.astype(np.float64), share, "steps", i))
-        if empty := int((lengths == 0).sum()):
-            notes.append(f"{run}: results without length, drawn as of one character: {empty}.")
-    return Graph(
-        "lengths",
-        "Lengths of results",
-        GRAPHS["lengths"].x,
-        GRAPHS["lengths"].y,
-        tuple(lines),
-        tuple(notes),
-    )
+    kind = GRAPHS["lengths"]
+    return Graph("lengths", kind.title, kind.x, kind.y, tuple(lines))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Mapping
 from inspect import signature
 from typing import Any
 
@@ -54,7 +53,6 @@ def render(
     if form not in FORMATS:
         raise UsageError(f"unknown format {form!r}; expected {' or '.join(FORMATS)}")
     if isinstance(result, Results):
-        _check_choices(shown, {"per_topic", *(["labels"] if form in TABLE_FORMATS else [])})
         if form not in TABLE_FORMATS:
             return DATA_FORMATS[form](result, **({"per_topic": False} | shown))
         table = tabulate_scores(result, titled=form != "table", **shown)
@@ -62,7 +60,6 @@ def render(
             table = min(table, table.transpose(), key=lambda table: table.width)
         return format_tables([table], form, bold=bold)
     of_tables, of_rows = (set(signature(part).parameters) for part in (result.tables, result.rows))
-    _check_choices(shown, of_tables | of_rows)
     if form in TABLE_FORMATS:
         tables = list(result.tables(**{n: v for n, v in shown.items() if n in of_tables}))
         if width is not None:
@@ -80,10 +77,3 @@ def render(
     buffer = io.BytesIO()
     pl.DataFrame(rows, infer_schema_length=None).write_parquet(buffer)
     return buffer.getvalue()
-
-
-def _check_choices(shown: Mapping[str, Any], known: Collection[str]) -> None:
-    """Refuse a choice that the result does not offer."""
-    if unknown := [name for name in shown if name not in known]:
-        expected = " or ".join(sorted(known)) or "none"
-        raise UsageError(f"the result has no choice {unknown[0]!r}; expected {expected}")

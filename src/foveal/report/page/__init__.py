@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from foveal.analysis.comparison import compare
-from foveal.analysis.gain_curves import GainCurves
 from foveal.analysis.score_matrix import check_assessors, select_labels
 from foveal.collection import SourceTexts
 from foveal.errors import UsageError
@@ -40,12 +39,12 @@ _CURVES = 12
 _EFFORT, _EFFORT_POINTS = "charR", 7
 _READ = ("iP", "AiP")
 """Measures of text read in order, which the graph of reading effort explains."""
-_RANK, _LEVEL, _RANKS = 10, 0.5, 100
-"""Where nxCG and ep are read off in the graph of cumulated gain, and its last rank."""
+_RANKS = 100
+"""The last rank in the graph of cumulated gain."""
 _DOCUMENTS = 600_000
 """Bytes of document views, if the rest of the page leaves that much."""
-_FURNITURE = 20_000
-"""Bytes reserved for the rest of the page."""
+_HEAD = 10_000
+"""Bytes reserved for the lists of document views that hold no view."""
 
 
 class Page(NamedTuple):
@@ -76,22 +75,19 @@ def report_page(
 
     Parameters
     ----------
-    runs, judgements, task, collection, executor, progress
+    runs, judgements, task, collection, executor, progress, **options
         As for `foveal.evaluate`.
     measures : texts of measures
         ``@curve`` makes a graph, not columns of the table.
-    documents : str, optional
-        The directory or archive that was indexed; the page shows its texts.
-    name_from : str, optional
-        The element that names a document, as in ``foveal index``.
+    documents, name_from : str, optional
+        The directory or archive that was indexed, whose texts the page shows, and the element that
+        names a document, as in ``foveal index``.
     texts : SourceTexts, optional
         Texts to show without an index.
     by : str, optional
         The measure that decides which run is best; by default the first that ranks runs.
     command : str
         The command line, for the end of the page.
-    **options
-        The other options of `foveal.evaluate`.
 
     Examples
     --------
@@ -121,11 +117,11 @@ def report_page(
     curves = _choose_graphs(known)
     gained = next((GRAPHS["gain"].adapt(m) for m in known if isinstance(m, Cumulated)), None)
     points = [point for _, own in curves for point in own]
-    points += [] if gained is None else gain_measures(gained, _RANK, _LEVEL)
+    points += () if gained is None else gain_measures(gained)
     evaluation = Evaluation(
         given, [*measures, *points], task=task, collection=collection, **options
     )
-    profile = partial(profile_run, gains=None if gained is None else gained @ _RANK)
+    profile = partial(profile_run, gains=None if gained is None else gain_measures(gained)[0])
     profiles = list(map_runs(profile, evaluation, list(runs), executor, progress))
     everything = evaluation.results([own.scores for own in profiles])
     groups = everything.meta.get("groups", ())
@@ -138,11 +134,8 @@ def report_page(
     for kind, own in curves:
         graphs += kind.graphs(everything.only([point.label for point in own]))
     if gained is not None:
-        gains = []
-        for name, run, counted in zip(everything.runs, profiles, everything.counted, strict=True):
-            topics = [topic for topic, use in zip(gold.topics, counted, strict=True) if use]
-            gains.append(GainCurves.over_topics(name, run.curves, topics))
-        graphs.append(gain_graph(gains, everything, gained, rank=_RANK, level=_LEVEL, ranks=_RANKS))
+        gains = [own.curves for own in profiles]
+        graphs.append(gain_graph(gains, everything, gained, ranks=_RANKS))
     comparison = None
     ranking = [label for label in results.measures if direction(label)]
     if len(results.runs) > 1 and ranking:
@@ -165,9 +158,13 @@ def report_page(
         for number, own in enumerate(profiles)
     )
     source = texts if documents is None else SourceTexts(documents, name_tag=name_from)
-    budget = max(min(_DOCUMENTS, LARGEST - estimate_size(data) - _FURNITURE), 0)
+    rest = len(render_page({**data, "documents": {}}).encode())
     data["documents"] = document_views(
-        gold.judgements, returned, source, budget=budget, partial=documents is None
+        gold.judgements,
+        returned,
+        source,
+        budget=max(min(_DOCUMENTS, LARGEST - rest - _HEAD), 0),
+        partial=documents is None,
     )
     return Page(render_page(data), data, tuple(data["warnings"]))
 
@@ -189,7 +186,7 @@ def _choose_graphs(measures: Sequence[Measure]) -> list[tuple[GraphKind, tuple[M
         drawn = [
             (kind, kind.adapt(measure))
             for kind in GRAPHS.values()
-            if kind.source == "results" and kind.special is None and measure.name in kind.family
+            if kind.source == "curves" and measure.name in kind.family
         ]
         if measure.name in _READ:
             drawn.append((GRAPHS["effort"], find_measure(_EFFORT)))
@@ -225,22 +222,9 @@ def _choose_leading(results: Results, by: str | None) -> str:
 
 LARGEST = 2_000_000
 """Largest size of a page in bytes."""
-_CELL = 110
-"""Approximate bytes of a cell of the summary."""
 _LONG = 40
 """Characters of a run name that stay on one line; longer names wrap to keep scores in view."""
-_SCRIPTS = (
-    "elements",
-    "tables",
-    "summary",
-    "axes",
-    "lines",
-    "squares",
-    "graphs",
-    "topics",
-    "documents",
-    "start",
-)
+_SCRIPTS = "elements tables summary axes lines squares graphs topics documents start"
 """The parts of the script, in the order of their dependencies."""
 
 
@@ -248,7 +232,7 @@ _SCRIPTS = (
 def _read_assets() -> tuple[str, str, str]:
     """Return the style, the script (all parts in one scope) and the template."""
     folder = files(__package__)
-    paths = ["style.css", "template.html", *(f"script/{name}.js" for name in _SCRIPTS)]
+    paths = ["style.css", "template.html", *(f"script/{name}.js" for name in _SCRIPTS.split())]
     style, template, *parts = (folder.joinpath(path).read_text(encoding="utf-8") for path in paths)
     script = "\n".join(parts)
     return style, f'"use strict";\n(() => {{\n{script}}})();\n', template
@@ -258,12 +242,6 @@ def _json(data: Mapping[str, Any]) -> str:
     """Write data as JSON that cannot end its script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def estimate_size(data: Mapping[str, Any]) -> int:
-    """Return an upper estimate of the bytes of a page without views of documents."""
-    cells = len(data["runs"]) * len(data["measures"])
-    return len((_json(data) + "".join(_read_assets())).encode()) + cells * _CELL
 
 
 def render_page(data: Mapping[str, Any]) -> str:

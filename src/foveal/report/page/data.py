@@ -7,8 +7,7 @@ import math
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
-from itertools import groupby, zip_longest
-from operator import itemgetter
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,24 +22,15 @@ from foveal.analysis.pairs import Pairs, TestSettings
 from foveal.analysis.score_matrix import compute_ranking_scores, parse_label, round_noise
 from foveal.analysis.score_tables import tabulate_scores
 from foveal.collection import SourceTexts
-from foveal.errors import InputError
+from foveal.errors import InputError, counted, some
 from foveal.evaluation.evaluation import Evaluation, RunLike, Scores
 from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Gold
-from foveal.measures.xcg import Cumulated, Curves
+from foveal.measures.xcg import Curves
 from foveal.model import UNKNOWN, Judgements, Results, Run, Topics
 from foveal.model.graphs import Graph
-from foveal.model.tables import Table
 
-__all__ = [
-    "RunProfile",
-    "answer",
-    "collect",
-    "direction",
-    "document_views",
-    "profile_run",
-    "scaled",
-]
+__all__ = ["RunProfile", "collect", "direction", "document_views", "profile_run"]
 
 # -- runs --------------------------------------------------------------------------------------
 
@@ -98,7 +88,7 @@ def profile_run(evaluation: Evaluation, run: RunLike, gains: Measure | None = No
         returned,
         overlap,
         _select_results(own, lengths, gold),
-        cumulate_gains(aligned, gains) if isinstance(gains, Cumulated) else {},
+        {} if gains is None else cumulate_gains(aligned, gains),
     )
 
 
@@ -226,7 +216,7 @@ def collect(
             for label in labels
         ],
         "rule": _RULE,
-        "answers": [answer(results, table, compared.get(label), label) for label in labels],
+        "answers": [answer(results, compared.get(label), label) for label in labels],
         "values": [
             [[scaled(v) for v in row] for row in results.values[:, :, k].tolist()]
             for k in range(min(len(labels), max(_VALUES // max(results.counted.size, 1), 1)))
@@ -266,48 +256,31 @@ def collect(
     }
 
 
-def answer(results: Results, table: Table, pairs: Pairs | None, label: str) -> dict[str, Any]:
+def answer(results: Results, pairs: Pairs | None, label: str) -> dict[str, Any]:
     """Return a sentence on the best run by a measure, and if the lead is sure: yes, no, unknown."""
     column, sign, sure = results.measures.index(label), direction(label), "unknown"
-    values = results.overall[:, column]
-    if not sign or np.isnan(values).all():
+    means = results.overall[:, column]
+    if not sign or np.isnan(means).all():
         return {"measure": label, "sure": sure, "text": f"{label} does not rank runs."}
-    runs, cells = results.runs, [row[column + 1] for row in table.rows]
-    order = np.argsort(np.where(np.isnan(values), np.inf, -sign * values), kind="stable").tolist()
-    topics = int(results.averaged[order[0], column])
-    start = f"By {label}, over {topics} topic{'' if topics == 1 else 's'}, "
-    best = f"{runs[order[0]]} ({cells[order[0]]})"
-    if len(order) == 1:
-        text = f"{start}{best} is the only run."
-    elif pairs is not None and pairs.is_too_small:
-        text = f"{start}{best} has the best mean; these are too few topics to say more."
-    elif pairs is None:
-        second = f"{runs[order[1]]} ({cells[order[1]]})"
-        text = f"{start}{best} is best, before {second}; the difference could not be tested."
+    tested = pairs is not None and not pairs.is_too_small
+    if pairs is not None and tested:
+        # Means over the topics that all runs share: those of other topics may order them otherwise.
+        order, means, topics = pairs.order, pairs.scores.means, len(pairs.scores.topics)
     else:
-        order = pairs.order.tolist()
-        adjusted = pairs.square(pairs.adjusted["t"], np.nan)[order[0]]
-        shared = len(pairs.scores.topics)
-        if (results.averaged[:, column] != shared).any():
-            # Means over each run's own topics may order runs differently: show the tested ones.
-            start = f"By {label}, on the {shared} topics that all runs share, "
-            cells = [f"{mean:.4f}" for mean in pairs.scores.means.tolist()]
-        p = adjusted[order[1]]
+        order = np.argsort(np.where(np.isnan(means), np.inf, -sign * means), kind="stable")
+        topics = int(results.averaged[order[0], column])
+    best, *others = [f"{results.runs[i]} ({means[i]:.4f})" for i in order.tolist()]
+    text = f"By {label}, over {counted(topics, 'topic')}, {best}"
+    if not others:
+        text += " is the only run."
+    elif pairs is None or not tested:
+        text += f" is best, before {others[0]}; the difference could not be tested."
+    else:
+        p = pairs.square(pairs.adjusted["t"], np.nan)[order[0], order[1]]
+        sure = "yes" if p < TestSettings().alpha else "no"
+        verdict = "and" if sure == "yes" else "but not"
         chance = "p < 0.0001" if p < 0.00005 else f"p = {p:.4f}"
-        best = f"{runs[order[0]]} ({cells[order[0]]})"
-        second = f"{runs[order[1]]} ({cells[order[1]]}; {chance})"
-        alike = [i for i in order[1:] if not adjusted[i] < TestSettings().alpha]
-        if order[1] in alike:
-            others = len(alike) - 1
-            more = f", nor from {others} other run{'s' if others > 1 else ''}" if others else ""
-            sure = "no"
-            text = (
-                f"{start}{best} is on top, but does not differ significantly from the next, "
-                f"{second}{more}."
-            )
-        else:
-            sure = "yes"
-            text = f"{start}{best} is best, and significantly better than the next, {second}."
+        text += f" is best, {verdict} significantly better than the next, {others[0]}; {chance}."
     return {"measure": label, "sure": sure, "text": text}
 
 
@@ -384,12 +357,6 @@ def _correlate_measures(results: Results) -> dict[str, Any] | None:
 _LONGEST = 100_000
 """Characters of the longest text shown: nobody reads a longer one in a page about runs."""
 
-_ASSUMED = 5_000
-"""Assumed length of a document whose length is unknown until its text is read."""
-
-_WIDTH = 1.1
-"""Expected bytes of a character; if there are more, the last texts are left out."""
-
 
 def document_views(
     judgements: Judgements,
@@ -403,67 +370,55 @@ def document_views(
 
     `returned` are results with topic, doc, run (its number), rank, start, end. Every topic gets its
     first document before any gets its second. Relevant documents come first, and among them those
-    that more runs returned. With `partial`, the source may lack documents.
+    that more runs returned. Texts, if any, have what the views leave, at least half of the budget.
+    With `partial`, the source may lack documents.
     """
     candidates, judged = _list_candidates(judgements, returned), judgements.documents
-    known = {
-        doc: size
-        for doc, size in zip(judged.names, judged.length.tolist(), strict=True)
-        if size >= 0
-    }
-    assumed = _ASSUMED if partial else 0
+    lengths = zip(judged.names, judged.length.tolist(), strict=True)
+    known = {doc: size for doc, size in lengths if size >= 0}
     chosen: dict[str, list[dict[str, Any]]] = {topic: [] for topic in candidates}
-    used = left = 0
-    expected: dict[str, int] = {}
-    """Expected length of the text of each document; 0 for no text."""
     ends: dict[str, int] = {}
     """The end of the last relevant passage of each document."""
+    reserved = 0 if texts is None else budget // 2
+    room, left = budget - reserved, 0
     for level in zip_longest(*candidates.values()):
         for topic, view in zip(candidates, level, strict=True):
             if view is None:
                 continue
-            doc = view["doc"]
-            text = known.get(doc, assumed) if texts is not None and doc not in expected else 0
-            text = text if text <= _LONGEST else 0
-            cost = len(json.dumps(view, separators=(",", ":"))) + int(_WIDTH * text)
-            if used + cost > budget:
+            cost = len(json.dumps(view, separators=(",", ":")))
+            if cost > room:
                 left += 1
                 continue
-            used += cost
-            expected[doc] = expected.get(doc, 0) or text
+            room -= cost
+            doc = view["doc"]
             ends[doc] = max([ends.get(doc, 0), *(end for _, end in view["spans"])])
             chosen[topic].append(view)
-    room = budget - (used - int(_WIDTH * sum(expected.values())))
-    asked = [doc for doc, length in expected.items() if length]
+    asked = [doc for doc in ends if texts is not None and known.get(doc, 0) <= _LONGEST]
+    found = _read_texts(texts, asked, partial=partial) if texts is not None and asked else {}
+    odd = [
+        doc
+        for doc, text in found.items()
+        if known.get(doc, len(text)) != len(text) or ends[doc] > len(text)
+    ]
+    if odd and len(odd) == len(asked):
+        text = f"document {odd[0]!r} has another length than the document that was judged"
+        raise InputError.at("collection.length", str(texts and texts.source), None, text)
     shown: dict[str, str] = {}
-    odd: list[str] = []
-    if texts is not None and asked:
-        found = _read_texts(texts, asked, partial=partial)
-        for doc, text in found.items():
-            if known.get(doc, len(text)) != len(text) or ends[doc] > len(text):
-                odd.append(doc)
-            elif len(text) <= _LONGEST:
-                room -= len(text.encode()) + 5 * text.count("<")  # the page escapes it
-                if room >= 0:
-                    shown[doc] = text
-        if len(odd) == len(asked):
-            raise InputError.at(
-                "collection.length",
-                str(texts.source),
-                None,
-                f"document {odd[0]!r} has another length than the judgements or the index say; "
-                "these are not the documents that were judged",
-            )
+    room += reserved
+    for doc in asked:
+        text = found.get(doc, "")
+        cost = len(text.encode()) + 5 * text.count("<")  # the page escapes it
+        if doc in found and doc not in odd and len(text) <= _LONGEST and cost <= room:
+            shown[doc] = text
+            room -= cost
     known |= {doc: len(text) for doc, text in shown.items()}
     return {
         "views": {topic: views for topic, views in chosen.items() if views},
         "texts": shown,
-        "lengths": {doc: known[doc] for doc in expected if doc in known},
+        "lengths": {doc: known[doc] for doc in ends if doc in known},
         "left_out": left,
-        "without_text": len(expected) - len(shown),
-        "notes": [f"texts of another length than judged, not shown: {', '.join(odd[:5])}"]
-        if odd
-        else [],
+        "without_text": len(ends) - len(shown),
+        "notes": [f"texts of another length than judged, not shown: {some(odd)}"] if odd else [],
         "has_source": texts is not None,
     }
 
@@ -473,30 +428,24 @@ def _list_candidates(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the documents of each topic, the most interesting first."""
     views: dict[str, dict[str, dict[str, Any]]] = {topic: {} for topic in judgements.topics}
-    for row, (code, doc) in enumerate(
-        zip(judgements.topic.tolist(), judgements.doc.to_list(), strict=True)
-    ):
-        if judgements.relevant[row]:
-            spans = [list(span) for span in judgements.passages(row)]
-            bep = int(judgements.bep[row])
-            view = {"doc": doc, "spans": spans, "bep": bep, "relevant": True, "results": []}
-            views[judgements.topics[code]][doc] = view
-    rows = returned.sort("topic", "doc", "rank", "run").select(
-        "topic", "doc", "run", "rank", "start", "end"
-    )
-    for (topic, doc), results in groupby(rows.iter_rows(), key=itemgetter(0, 1)):
-        other = {"doc": doc, "spans": [], "bep": -1, "relevant": False}
-        views[topic].setdefault(doc, other)["results"] = [list(row[2:]) for row in results]
+    for row in np.flatnonzero(judgements.relevant).tolist():
+        doc, spans = judgements.doc[row], [list(span) for span in judgements.passages(row)]
+        view = {"doc": doc, "spans": spans, "bep": int(judgements.bep[row]), "relevant": True}
+        views[judgements.topics[judgements.topic[row]]][doc] = {**view, "results": []}
+    columns = ("topic", "doc", "run", "rank", "start", "end")
+    for topic, doc, *result in returned.sort("topic", "doc", "rank", "run").select(columns).rows():
+        other = {"doc": doc, "spans": [], "bep": -1, "relevant": False, "results": []}
+        views[topic].setdefault(doc, other)["results"].append(result)
     return {
         topic: sorted(
-            of_topic.values(),
+            own.values(),
             key=lambda view: (
                 not view["relevant"],
                 -len({result[0] for result in view["results"]}),
                 view["doc"],
             ),
         )
-        for topic, of_topic in views.items()
+        for topic, own in views.items()
     }
 
 
