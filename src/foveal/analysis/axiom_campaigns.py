@@ -255,7 +255,7 @@ class AxiomCampaigns:
         ]
         columns = ["row", "xpath", "exhaustivity", "size", "rsize"]
         elements = pl.DataFrame(assessed, schema=columns, orient="row").sort("row")
-        truth = replace(combined, elements=elements, header={"scale": "2005"})
+        truth = combined.with_columns(elements=elements, header={"scale": "2005"})
         forest = Forest.from_assessments(truth)
         self.gold = Gold(truth, forest=forest, collection_elements=sum(map(len, TREES.values())))
 

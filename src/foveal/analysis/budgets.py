@@ -497,7 +497,7 @@ def with_tokens(run: Run, tokeniser: Tokeniser, texts: Mapping[str, str]) -> Run
             part = text[start:] if end == UNKNOWN else text[start:end]
             known[doc, start, end] = _count_tokens(tokeniser, part)
         tokens[i] = known[doc, start, end]
-    return replace(run, tokens=tokens)
+    return run.with_columns(tokens=tokens)
 
 
 def _count_tokens(tokeniser: Tokeniser, text: str) -> int:

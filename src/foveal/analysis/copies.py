@@ -214,8 +214,7 @@ def _merge_in_run(run: Run, copies: Copies) -> Run:
         owner += [i] * len(own)
     of = np.array(owner, dtype=np.int64)
     start, end = (np.array([piece[k] for piece in pieces], dtype=np.int64) for k in (1, 2))
-    return replace(
-        run,
+    return run.with_columns(
         bounds=np.searchsorted(of, run.bounds),
         doc=pl.Series(run.doc.name, [piece[0] for piece in pieces], dtype=pl.String),
         start=start,

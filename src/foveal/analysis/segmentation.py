@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,7 @@ class Segmentation:
         found = frame.join(units, on=["doc", "start", "end"], how="left", maintain_order="left")
         self._check_found(run, found["id"], "[{},{}) of document {!r} is no unit of the division")
         whole = np.full(len(run), UNKNOWN, dtype=np.int64)
-        return replace(run, doc=found["id"], start=np.zeros_like(whole), end=whole, xpath=None)
+        return run.with_columns(doc=found["id"], start=np.zeros_like(whole), end=whole, xpath=None)
 
     def placed(self, run: Run) -> Run:
         """Replace the unit names of a run with spans, the inverse of `named`."""
@@ -127,7 +127,7 @@ class Segmentation:
         )
         self._check_found(run, found["doc"], "{2!r} is the name of no unit of the division")
         start, end = (found[name].to_numpy().astype(np.int64) for name in ("start", "end"))
-        return replace(run, doc=found["doc"], start=start, end=end)
+        return run.with_columns(doc=found["doc"], start=start, end=end)
 
     def _check_found(self, run: Run, found: pl.Series, message: str) -> None:
         """Refuse a run with results that are not units."""

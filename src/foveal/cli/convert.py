@@ -177,7 +177,7 @@ def command(
         index = None if collection is None else Collection.open(collection)
         prepared = _prepare_judgements(judgements, form, index, options)
         # A length that only the index knows is not lost.
-        _write(prepared, target, form, kind, replace(prepared, length=length))
+        _write(prepared, target, form, kind, prepared.with_columns(length=length))
         if topics is not None and write_topics is not None:
             _write(topics, write_topics, "jsonl", "topics")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -117,8 +116,8 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
         missing = doc.filter(pl.Series(unknown)).unique(maintain_order=True)
         shown = ", ".join(missing.head(_SHOWN).to_list())
         notes = (*notes, f"judged documents not in the collection, {len(missing)}: {shown}")
-    judgements = replace(
-        judgements, length=np.where(unknown, judgements.length, length), notes=notes
+    judgements = judgements.with_columns(
+        length=np.where(unknown, judgements.length, length), notes=notes
     )
     if judgements.places is None:
         return judgements
@@ -145,8 +144,7 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
             f"not relevant ({first}{', ...' if len(lost) > 1 else ''})"
         )
         notes = (*notes, note)
-    return replace(
-        judgements,
+    return judgements.with_columns(
         notes=notes,
         bep=bep,
         bounds=np.concatenate([[0], np.cumsum(counts)]),

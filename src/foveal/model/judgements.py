@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, Problem, UsageError, counted
+from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Provenance
 from foveal.lookup import NumberedRows, gather, number_rows, sort_topics
 from foveal.model.run import UNKNOWN, Columns, FromFiles
@@ -30,17 +30,9 @@ PLACE_COLUMNS: dict[str, type[pl.DataType]] = {
 }
 """The columns of `Judgements.places`."""
 
-# Columns with an entry for each row, those with an entry for each span, and tables with a column
-# ``row``. Choosing and merging rows treat all columns of a kind alike.
-_ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "file", "declared", "assessor")
+# Columns with an entry for each span, and tables with a column ``row``; the others are of rows.
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
-_TABLES = ("elements", "places", "evidence")
-
-# Declarations on which all merged files must agree.
-_MUST_AGREE = {
-    "scale": "elements are graded on the scale of {found} here, but of {first} in {path}",
-    "whitespace": "white space counts by the rule {found!r} here, but by {first!r} in {path}",
-}
+_TABLES = frozenset(["elements", "places", "evidence"])
 
 Bools = npt.NDArray[np.bool_]
 
@@ -57,17 +49,9 @@ class JudgedDocuments(NamedTuple):
     """The row that gives the length."""
 
 
-@dataclass(frozen=True, eq=False)
-class Judgements(Columns, FromFiles):
-    """Assessments, one row per topic, document and assessor, with their highlighted spans.
+class JudgementColumns(FromFiles):
+    """The columns of judgements: of rows, of spans, and tables. None if they are not there."""
 
-    The spans of row ``i`` are ``bounds[i]:bounds[i + 1]`` of `start` and `end`; as read they may
-    overlap and carry grades. `combined` gives the form that measures work on: one row per topic
-    and document, spans disjoint, sorted and relevant.
-    """
-
-    topics: tuple[str, ...]
-    """Gold topics in canonical order; a topic without a row has no judged document."""
     topic: Ints
     """Index into `topics` of each row."""
     doc: pl.Series
@@ -77,23 +61,23 @@ class Judgements(Columns, FromFiles):
     """Best entry point, `UNKNOWN` where not given."""
     relevant: Bools
     """True if the document holds relevant text (or is relevant, where no text is given)."""
-    bounds: Ints
-    start: Ints
-    end: Ints
     line: Ints
     file: Ints
     """The origin of each row: line number and index into `sources`."""
-    sources: tuple[Provenance, ...]
-    has_text: bool = True
-    """False for judgements of whole documents (TREC), and of elements and passages that only a
-    collection can resolve to spans."""
-    grade: npt.NDArray[np.float64] | None = None
-    """Grade of each span; 0 is judged, not relevant. Absent: all 1."""
     declared: Ints | None = None
     """Relevant characters of each row as the file gives them."""
     assessor: pl.Series | None = None
+    start: Ints
+    end: Ints
+    grade: npt.NDArray[np.float64] | None = None
+    """Grade of each span; 0 is judged, not relevant. Absent: all 1."""
     quotes: pl.DataFrame | None = None
     """``quote``, ``prefix``, ``suffix`` of each span."""
+    sets: pl.Series | None = None
+    """The evidence sets that each span belongs to, null or empty where it belongs to all. The spans
+    of a set, over all documents of the topic, answer it together; any set answers it."""
+    aspects: pl.Series | None = None
+    """The aspects of the topic that each span is about (TREC Genomics)."""
     elements: pl.DataFrame | None = None
     """Assessed elements, with ``row`` pointing to the judgement. Elements of INEX XML have a
     ``line`` of their own, and in combined judgements its ``file``."""
@@ -101,24 +85,41 @@ class Judgements(Columns, FromFiles):
     """Passages and best entry points given as XPaths: ``row``, ``start``, ``end`` (null for an
     entry point), ``bep`` (True for an entry point), ``line``, and where files give it the ``size``
     of passages."""
-    sets: pl.Series | None = None
-    """The evidence sets that each span belongs to, null or empty where it belongs to all. The spans
-    of a set, over all documents of the topic, answer it together; any set answers it."""
     evidence: pl.DataFrame | None = None
     """After `combined`, where spans have sets or grades: ``row``, ``set``, ``start``, ``end`` and
     ``grade`` of the spans of every set, as they were judged."""
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Judgements(Columns, JudgementColumns):
+    """Assessments, one row per topic, document and assessor, with their highlighted spans.
+
+    The spans of row ``i`` are ``bounds[i]:bounds[i + 1]`` of `start` and `end`; as read they may
+    overlap and carry grades. `combined` gives the form that measures work on: one row per topic
+    and document, spans disjoint, sorted and relevant.
+    """
+
+    topics: tuple[str, ...]
+    """Gold topics in canonical order; a topic without a row has no judged document."""
+    bounds: Ints
+    columns: Mapping[str, Any]
+    """The columns that are there; those of `JudgementColumns`, which are attributes too."""
+    sources: tuple[Provenance, ...]
+    has_text: bool = True
+    """False for judgements of whole documents (TREC), and of elements and passages that only a
+    collection can resolve to spans."""
     header: Mapping[str, Any] | None = None
     """Declarations of the file: collection, scale, white space, version."""
     notes: tuple[str, ...] = ()
     unread: Mapping[str, int] | None = None
     """Contents of the file that are not kept here, and how often they occur."""
-    aspects: pl.Series | None = None
-    """The aspects of the topic that each span is about (TREC Genomics)."""
     given: Judgements | None = None
     """The judgements before `combined`, row by row, where a document has one assessor only: other
     tools count spans as they were marked, also where they overlap or touch."""
 
+    column_names = tuple(JudgementColumns.__annotations__)
     lasting = ("row", "pairs", "pair", "documents", "rel_size")
+    based_on = frozenset(["topics", "topic", "doc", "length", "bounds", "start", "end"])
 
     @classmethod
     def from_rows(
@@ -143,7 +144,6 @@ class Judgements(Columns, FromFiles):
         first_rows, topic = number_rows(columns["topic"])
         judged: list[str] = gather(columns["topic"], first_rows).to_list()
         topics = sort_topics({*judged, *topics_without_documents})
-        place = {name: i for i, name in enumerate(topics)}
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if "relevant" in columns:
             relevant = np.array(columns["relevant"])
@@ -159,7 +159,7 @@ class Judgements(Columns, FromFiles):
         return cls(
             **numbers,
             topics=topics,
-            topic=np.array([place[name] for name in judged], dtype=np.int64)[topic],
+            topic=_renumber(judged, topics)[topic],
             doc=columns["doc"],
             relevant=relevant,
             bounds=bounds,
@@ -188,24 +188,17 @@ class Judgements(Columns, FromFiles):
             for topic, docs in judged.items()
             for doc, entry in docs.items()
         ]
-        spans: list[tuple[int, int]] = []
-        sets: list[list[str] | None] = []
-        for row in rows:
-            own = row.get("sets") or [None] * len(row["spans"])
-            if len(own) != len(row["spans"]):
-                raise UsageError(
-                    f"topic {row['topic']!r}, document {row['doc']!r}: "
-                    f"{counted(len(own), 'list')} of sets for "
-                    f"{counted(len(row['spans']), 'span')}; expected one for each"
-                )
-            spans += row["spans"]
-            sets += [None if names is None else [*names] for names in own]
         types = {"topic": pl.String, "doc": pl.String, "length": pl.Int64, "bep": pl.Int64}
         columns: dict[str, Any] = {
             column: pl.Series([row.get(column) for row in rows], dtype=kind)
             for column, kind in types.items()
         }
+        spans = [span for row in rows for span in row["spans"]]
         start, end = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
+        sets = [own for row in rows for own in row.get("sets") or [None] * len(row["spans"])]
+        if len(sets) != len(spans):
+            raise UsageError(f"{len(sets)} lists of sets for {len(spans)} spans; expected one each")
+        sets = [None if names is None else [*names] for names in sets]
         has_sets = any(row.get("sets") for row in rows)
         return cls.from_rows(
             columns | {"line": np.arange(1, len(rows) + 1)},
@@ -338,15 +331,19 @@ class Judgements(Columns, FromFiles):
         bare = [t for t in self.topics_without_documents if topics is None or t in topics]
         kept = sort_topics([*(self.topics[t] for t in np.unique(self.topic[keep])), *bare])
         rows, spans = np.flatnonzero(keep), np.flatnonzero(keep[self.row])
-        changed = {name: column[rows] for name, column in self.get_columns(_ROW_COLUMNS).items()}
-        changed |= {name: column[spans] for name, column in self.get_columns(_SPAN_COLUMNS).items()}
-        changed["topic"] = _renumber(self.topics, kept)[changed["topic"]]
-        for name, table in self.get_columns(_TABLES).items():
-            own = table.filter(pl.Series(keep[table["row"].to_numpy()]))
-            changed[name] = point_to(own, np.cumsum(keep) - 1)
+        columns = {
+            name: column[spans if name in _SPAN_COLUMNS else rows]
+            for name, column in self.columns.items()
+            if name not in _TABLES
+        }
+        columns["topic"] = _renumber(self.topics, kept)[columns["topic"]]
+        for name in _TABLES & self.columns.keys():
+            table = self.columns[name]
+            table = table.filter(pl.Series(keep[table["row"].to_numpy()]))
+            columns[name] = point_to(table, np.cumsum(keep) - 1)
         return replace(
             self,
-            **changed,
+            columns=columns,
             topics=kept,
             bounds=np.concatenate([[0], np.cumsum(np.diff(self.bounds)[keep])]),
             given=None if self.given is None else self.given.only(keep, topics=bare),
@@ -459,20 +456,23 @@ def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
     tables: dict[str, list[pl.DataFrame]] = {name: [] for name in ("rows", "spans", *_TABLES)}
     n_rows = n_files = 0
     for part, stem in zip(parts, stems, strict=True):
-        topic = _renumber(part.topics, topics)[part.topic]
-        own = part.get_columns(_ROW_COLUMNS) | {"topic": topic, "file": part.file + n_files}
+        columns = dict(part.columns)
+        for kind in _TABLES & columns.keys():
+            tables[kind].append(columns.pop(kind).with_columns(pl.col("row") + n_rows))
+        if part.quotes is not None:
+            columns["quotes"] = part.quotes.to_struct()
+        columns["topic"] = _renumber(part.topics, topics)[part.topic]
+        columns["file"] = part.file + n_files
+        spans = {name: columns.pop(name) for name in _SPAN_COLUMNS if name in columns}
         name = stem if stems.count(stem) == 1 else part.sources[0].path
-        tables["rows"].append(pl.DataFrame(own).with_columns(name=pl.lit(name)))
-        quotes = {} if part.quotes is None else {"quotes": part.quotes.to_struct()}
-        tables["spans"].append(pl.DataFrame(part.get_columns(_SPAN_COLUMNS) | quotes))
-        for kind, table in part.get_columns(("elements", "places")).items():
-            tables[kind].append(table.with_columns(pl.col("row") + n_rows))
+        tables["rows"].append(pl.DataFrame(columns).with_columns(name=pl.lit(name)))
+        tables["spans"].append(pl.DataFrame(spans))
         n_rows, n_files = n_rows + len(part), n_files + len(part.sources)
     found = {kind: pl.concat(own, how="diagonal_relaxed") for kind, own in tables.items() if own}
     if share_documents(*found["rows"]["topic", "doc", "file"]) if several is None else several:
         assessor = pl.coalesce(pl.col("^assessor$"), "name")
         found["rows"] = found["rows"].with_columns(assessor=assessor)
-    columns: dict[str, Any] = {}
+    columns = {}
     for column in (*found.pop("rows").drop("name"), *found.pop("spans")):
         is_number = column.dtype.is_numeric()
         # Columns that a file does not have are null in its rows; spans without a grade have 1.
@@ -481,14 +481,14 @@ def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
         columns[column.name] = given.to_numpy() if is_array else given
     if "quotes" in columns:
         columns["quotes"] = columns["quotes"].struct.unnest()
-    header, unread = _merge_headers(parts)
+    unread = sum((Counter(part.unread) for part in parts), Counter[str]())
     return Judgements(
-        **columns | found,
+        columns=columns | found,
         topics=topics,
         bounds=np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]).cumsum(),
         sources=tuple(source for part in parts for source in part.sources),
         has_text=parts[0].has_text,
-        header=header,
+        header=_merge_headers(parts),
         notes=tuple(note for part in parts for note in part.notes),
         unread=unread or None,
     )
@@ -500,29 +500,20 @@ def _renumber(names: Sequence[str], others: Sequence[str]) -> Ints:
     return np.array([index.get(name, -1) for name in names], dtype=np.int64)
 
 
-def _merge_headers(parts: Sequence[Judgements]) -> tuple[dict[str, Any], Counter[str]]:
-    """Return the declarations that all files make alike, and what of the files is not kept.
-
-    Declarations that must be the same and are not are refused.
-    """
+def _merge_headers(parts: Sequence[Judgements]) -> dict[str, Any]:
+    """Return the declarations that all files make alike; refuse two scales or white space rules."""
     headers = [part.header or {} for part in parts]
     first = headers[0].items()
     merged = {name: value for name, value in first if all(h.get(name) == value for h in headers)}
-    for name, message in _MUST_AGREE.items():
+    for name in ("scale", "whitespace"):
         declared: dict[Any, str] = {}
         for part, header in zip(parts, headers, strict=True):
             # The scale of a file without elements does not matter.
-            if header.get(name) and (
-                name != "scale" or (part.elements is not None and len(part.elements))
-            ):
+            if header.get(name) and (name != "scale" or part.elements is not None):
                 merged[name] = header[name]
                 declared.setdefault(header[name], part.sources[0].path)
         if len(declared) > 1:
             (one, path), (other, place), *_ = declared.items()
-            text = message.format(found=other, first=one, path=path)
+            text = f"{name} is {other!r} here, but {one!r} in {path}; expected the same"
             raise InputError.at("judgements.mixed", place, None, text)
-    unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
-    for name in ("collection", "version"):
-        if name not in merged and (times := sum(name in header for header in headers)):
-            unread[f"{name} of files, which is not the same in all"] += times
-    return merged, unread
+    return merged

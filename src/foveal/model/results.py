@@ -16,7 +16,7 @@ import polars as pl
 
 from foveal.errors import UsageError, some
 from foveal.lookup import sort_topics
-from foveal.model.run import ALL, Columns
+from foveal.model.run import ALL, lock_arrays
 
 if TYPE_CHECKING:
     from foveal.model.tables import Table
@@ -46,7 +46,7 @@ class _SavedResults(TypedDict):
 
 
 @dataclass(frozen=True, eq=False)
-class Results(Columns):
+class Results:
     """Scores by run, topic and measure."""
 
     runs: tuple[str, ...]
@@ -63,6 +63,9 @@ class Results(Columns):
     meta: Mapping[str, Any] = field(default_factory=dict)
     """Provenance: version, options, inputs with their sha256, topics judged, in the run and
     averaged, warnings."""
+
+    def __post_init__(self) -> None:
+        lock_arrays(vars(self))
 
     def __repr__(self) -> str:
         return (
