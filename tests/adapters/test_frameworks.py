@@ -247,8 +247,8 @@ def test_langchain_is_told_of_its_option() -> None:
     message = refused(chunks)
     assert message.splitlines()[0] == (
         "run:1: topic '1', LangChain document: its start is missing or -1; set "
-        "metadata['source'] before splitting, make the text splitter with add_start_index=True, or name the field of "
-        "the document: run_of(results, doc='...'), or give texts="
+        "metadata['source'] before splitting, make the text splitter with "
+        "add_start_index=True, or name the field of the document: run_of(results, doc='...'), or give texts="
     )
     assert len(message.splitlines()) == len(chunks) == 2
     placed = foveal.run_of({"1": chunks}, texts={"d1": "A ferry.A ford."})
