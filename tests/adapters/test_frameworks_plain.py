@@ -189,7 +189,7 @@ def test_judgements_are_compared_with_texts() -> None:
     texts = {"d1": "A ferry and a ford."}
     wrong = {"1": [{"doc": "d1", "start": 1, "end": 8, "quote": "A ferry"}]}
     assert refused(wrong, foveal.judgements_of, texts=texts) == (
-        "judgements:1: topic '1', dict: the span [1,8) of document 'd1' holds ' ferry '; expected "
+        "judgements:1: topic '1': the span [1,8) of document 'd1' holds ' ferry '; expected "
         "'A ferry', which is at [0,7)"
     )
     past = refused({"1": [("d1", 12, 25)]}, foveal.judgements_of, texts=texts)
@@ -291,7 +291,7 @@ def test_a_frame_may_hold_several_runs() -> None:
         ({"qid": [1], "docno": ["d"], "start": [float("inf")], "end": [2]}, "start is float inf"),
         ({"qid": [1], "docno": ["d"], "score": ["x"]}, "score is str 'x'; expected a number"),
         ({"qid": [1], "docno": ["d"], "start": [4], "end": [2]}, "run:1: end 2 is before start 4"),
-        ({"qid": [1], "docno": [None], "start": [4]}, "run:1: topic '1', row: its document is"),
+        ({"qid": [1], "docno": [None], "start": [4]}, "run:1: topic '1': the document is"),
         ({"qid": [1], "docno": ["d"], "start": [0], "end": [2**63]}, "is int 9223372036854775808"),
         (
             {"qid": [1], "docno": ["d"], "start": [0], "end": [10**30]},
@@ -399,7 +399,7 @@ def test_wrong_results_are_named_by_number_and_topic() -> None:
     assert refused(found).splitlines() == [
         (
             "run:3: topic '2': str 'd1' is not a result; expected (doc, start, end), a dict, or "
-            "one of: LangChain document, LlamaIndex node, Haystack document, Chonkie chunk"
+            "an object of LangChain, LlamaIndex, Haystack or Chonkie"
         ),
         "run:4: topic '2': end is str 'x'; expected a whole number",
     ]
@@ -417,16 +417,19 @@ def test_wrong_results_are_named_by_number_and_topic() -> None:
         ({"all": [("d", 0, 5)]}, "a topic may not be called 'all'"),
         ({1.5: [("d", 0, 5)]}, "topic is float 1.5; expected text"),
         ({"1": [("d\ud800", 0, 5)]}, "half a character"),
-        ({"1": [("", 0, 5)]}, "its document is missing"),
+        ({"1": [("", 0, 5)]}, "the document is missing"),
         ({"1": [("d", 0, 5)], 1: [("d", 5, 9)]}, "'1' and 1 are the same topic; expected one list"),
-        ({"1": [SimpleNamespace(page_content="a", metadata=["d"])]}, "set metadata['source']"),
+        (
+            {"1": [SimpleNamespace(page_content="a", metadata=["d"])]},
+            "name it doc, source or metadata",
+        ),
         ({"1": [{"doc": "d", "start": 0, "text": 5}]}, "text is int 5; expected text"),
         (
             {"1": [{"doc": "d", "start": 3, "end": 4, "text": "abc"}]},
             "[3,4) has length 1, but its text has 3",
         ),
         ({"1": [{"doc": "d", "start": 3, "end": 4, "tokens": -1}]}, "tokens -1 is out of range"),
-        ({"1": [{"doc": "d", "text": "abc"}]}, "give doc, start and end, or give texts="),
+        ({"1": [{"doc": "d", "text": "abc"}]}, "give start and end, or texts="),
         ({"1": [{"doc": "d", "start": True, "end": 4}]}, "start is bool True"),
         ("my.run", "foveal.read_run and foveal.read_judgements read files"),
         (None, "None cannot be a run"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from foveal.adapters.object_rows import FRAMEWORKS, DocOf, frame_of, is_row, read_rows
+from foveal.adapters.object_rows import DocOf, frame_of, is_row, read_rows
 from foveal.errors import UsageError, some
 from foveal.files.source import Source
 from foveal.formats import read_run
@@ -286,23 +286,20 @@ def _place_rows(
         message = "document {doc} is not among the texts"
         rules.append(RowRule("span.unknown_document", pl.col("doc").is_in(docs), message))
         unnamed &= ~(pl.col("by_text") & is_judged)  # the quote says which document it is
-    no_start = pl.col("by_text") & (texts is None)
-    for kind in frame.filter(unnamed | no_start)["kind"].unique():
-        is_kind, label = pl.col("kind") == kind, f"topic {{topic}}, {kind}: its"
-        hint = FRAMEWORKS[kind].hint if kind in FRAMEWORKS else "give doc, start and end"
-        missing = f"{label} document is missing; {hint}"
-        rules.append(RowRule("doc.missing", unnamed & is_kind, missing))
-        missing = f"{label} start is missing or -1; {hint}, or give texts="
-        rules.append(RowRule("span.needs_text", no_start & is_kind, missing))
+    message = "topic {topic}: the document is missing; name it doc, source or metadata['source'], "
+    rules.append(RowRule("doc.missing", unnamed, f"{message}or give its field: doc='...'"))
+    message = "topic {topic}: the start is missing or -1; let the splitter note it (LangChain: "
+    message += "add_start_index=True), or give start and end, or texts="
+    rules.append(RowRule("span.needs_text", pl.col("by_text") & (texts is None), message))
     raise_problems(check_rules(path, frame["line"].to_numpy(), frame, rules))
     if texts is None:
         return frame.with_columns(size=pl.lit(None, dtype=pl.Int64)), ()
     quote = pl.when(pl.col("by_text") | start.is_not_null()).then(text)
     context = [name for name in ("prefix", "suffix") if name in frame.columns]
-    given = frame.select("line", "topic", "kind", "doc", "start", "end", quote, *context)
+    given = frame.select("line", "topic", "doc", "start", "end", quote, *context)
     spans = (
-        (line, f"topic {topic!r}, {kind}: ", TextSpan(doc or None, *place))
-        for line, topic, kind, doc, *place in given.iter_rows()
+        (line, f"topic {topic!r}: ", TextSpan(doc or None, *place))
+        for line, topic, doc, *place in given.iter_rows()
     )
     placed: list[Any] = locator.place_all(spans, path)
     sizes = [(*own[:3], len(texts[own.doc])) for own in placed]

@@ -7,11 +7,11 @@ for their types only.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any, NamedTuple
+from dataclasses import is_dataclass
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -53,74 +53,34 @@ USUAL = {name: _USUAL.get(name, name).split() for name in COLUMNS}
 _OF_DOCUMENT = ("spans", "length", "bep", "sets", "assessor", *USUAL["grade"])
 
 
-class Framework(NamedTuple):
-    """A framework: the attributes of its objects, and the field that names their document.
-
-    The hint says how to make objects that know their document and their place.
-    """
-
-    marks: tuple[str, ...]
-    doc: str
-    hint: str
-
-
-FRAMEWORKS = {
-    "LangChain document": Framework(
-        ("page_content", "metadata"),
-        "source",
-        "set metadata['source'] before splitting, make the text splitter with "
-        "add_start_index=True, or name the field of the document: run_of(results, doc='...')",
-    ),
-    "LlamaIndex node": Framework(
-        ("ref_doc_id", "start_char_idx"),
-        "ref_doc_id",
-        "make nodes with get_nodes_from_documents, and a node parser that does not change the text",
-    ),
-    "Haystack document": Framework(
-        ("content", "meta"),
-        "source_id",
-        "split with DocumentSplitter or RecursiveDocumentSplitter, which note both",
-    ),
-    "Chonkie chunk": Framework(
-        ("start_index", "end_index", "text"),
-        "source",
-        "give pairs (document, chunk), or cut with chunk_document a Document with "
-        "metadata['source']",
-    ),
-}
-"""Kinds of objects by the names that messages give them."""
-
-
 # -- rows ------------------------------------------------------------------------------------------
 
 
 def read_rows(objects: Any, name: str, doc: DocOf = None, *, is_run: bool) -> pl.DataFrame:
     """Return the rows of a frame, of lists for each topic, or of objects that name their topic.
 
-    A column ``kind`` names the kind of each object, ``line`` is its number.
+    A column ``line`` has the number of each object.
 
     >>> frame = pl.DataFrame({"qid": [7], "docno": ["d1"], "score": [9.5]})
     >>> for objects in (frame, {7: [{"doc": "d1", "score": 9.5}]}, [{"qid": 7, "docno": "d1"}]):
-    ...     print(read_rows(objects, "run", is_run=True)["topic", "doc", "score", "kind"].rows())
-    [('7', 'd1', 9.5, 'row')]
-    [('7', 'd1', 9.5, 'dict')]
-    [('7', 'd1', None, 'dict')]
+    ...     print(read_rows(objects, "run", is_run=True)["topic", "doc", "score"].rows())
+    [('7', 'd1', 9.5)]
+    [('7', 'd1', 9.5)]
+    [('7', 'd1', None)]
     """
     columns, frame = _OF_RUN if is_run else OF_JUDGEMENTS, frame_of(objects)
-    kinds, problems = list[str](), list[Problem]()
+    problems, found = list[Problem](), list[dict[str, Any]]()
     table: dict[str, Any]
     if frame is not None:
-        table, kinds = _pick_columns(frame, columns, doc), ["row"] * len(frame)
+        table = _pick_columns(frame, columns, doc)
     else:
-        found = list[dict[str, Any]]()
         for number, (topic, item) in enumerate(_list_objects(objects, is_run=is_run), 1):
-            kind, fields = _read_object(item, topic, columns, doc)
-            if kind is None:
+            fields = _read_object(item, topic, columns, doc)
+            if fields is None:
                 text = f"topic {topic!r}: {_describe(item)} is not a result; expected (doc, start, "
-                text += f"end), a dict, or one of: {', '.join(FRAMEWORKS)}"
+                text += "end), a dict, or an object of LangChain, LlamaIndex, Haystack or Chonkie"
                 problems.append(Problem("object.type", name, number, text))
-            kinds.append(kind or "")
-            found.append(fields)
+            found.append(fields or {"topic": topic})
         table = {column: [own.get(column) for own in found] for column in columns}
     series = list[pl.Series]()
     for column, given in table.items():
@@ -135,8 +95,8 @@ def read_rows(objects: Any, name: str, doc: DocOf = None, *, is_run: bool) -> pl
                     where = f"topic {table['topic'][number - 1]!r}"
                     problems.append(Problem("object.value", name, number, f"{where}: {text}"))
     raise_problems(problems)
-    line = pl.Series("line", np.arange(1, len(kinds) + 1, dtype=np.int64))
-    return pl.DataFrame([*series, pl.Series("kind", kinds, dtype=pl.String), line])
+    line = np.arange(1, len(series[0]) + 1, dtype=np.int64)
+    return pl.DataFrame([*series, pl.Series("line", line)])
 
 
 def _is_list(value: Any) -> bool:
@@ -165,7 +125,7 @@ def _list_objects(objects: Any, *, is_run: bool) -> Iterator[tuple[Any, Any]]:
         if isinstance(own, Mapping) and not is_run:
             for doc, entry in own.items():
                 yield from ((topic, span) for span in _list_spans(topic, doc, entry))
-        elif not _is_list(own) or _find_kind(own) is not None:
+        elif not _is_list(own) or _is_object(own):
             raise UsageError(
                 f"{topic!r} has {_describe(own)}; expected a list for each topic. Several runs are "
                 "a list of foveal.run_of(results, name=...)"
@@ -200,15 +160,10 @@ def _list_spans(topic: Any, doc: Any, entry: Any) -> Iterator[dict[str, Any]]:
 # -- objects ---------------------------------------------------------------------------------------
 
 
-def _find_kind(item: Any) -> str | None:
-    """Return the kind of an object, one of `FRAMEWORKS`, by its attributes."""
-    if not isinstance(item, Mapping):
-        for kind, own in FRAMEWORKS.items():
-            if all(hasattr(item, mark) for mark in own.marks):
-                return kind
-        if not hasattr(item, "_asdict") and not dataclasses.is_dataclass(item):
-            return None
-    return "dict"
+def _is_object(item: Any) -> bool:
+    """Return True for a dict, a data class, a named tuple, or an object with a text."""
+    is_plain = isinstance(item, Mapping) or hasattr(item, "_asdict") or is_dataclass(item)
+    return is_plain or any(hasattr(item, name) for name in USUAL["text"])
 
 
 def is_row(item: Any) -> bool:
@@ -217,7 +172,7 @@ def is_row(item: Any) -> bool:
     >>> is_row({"qid": 1, "docno": "d1"}), is_row(("1", "d1", 0, 40)), is_row({"1": [("d1", 0, 4)]})
     (True, True, False)
     """
-    if _find_kind(item) != "dict":
+    if not _is_object(item):
         return isinstance(item, tuple) and len(item) in (4, 5) and isinstance(item[1], str)
     topics = [own for own in map(_getter(item), USUAL["topic"]) if own is not None]
     return isinstance(next(iter(topics), None), (str, int, np.integer))
@@ -225,10 +180,10 @@ def is_row(item: Any) -> bool:
 
 def _read_object(
     item: Any, topic: Any, columns: tuple[str, ...], doc: DocOf
-) -> tuple[str | None, dict[str, Any]]:
-    """Return the kind of an object and its columns; pairs of an object and its score are opened.
+) -> dict[str, Any] | None:
+    """Return the columns of an object, None for anything else; a pair with its score is opened.
 
-    The fifth of the `columns` is the fourth of a tuple. The kind of anything else is None.
+    The fifth of the `columns` is the fourth of a tuple.
     """
     given: dict[str, Any] = {} if topic is None else {"topic": topic}
     if isinstance(item, tuple) and not hasattr(item, "_fields"):
@@ -238,19 +193,19 @@ def _read_object(
         if len(item) in (2, 3) and isinstance(item[0], str) and not _is_number(item[1]):
             given["doc"], item, doc = item[0], item[1] if len(item) == 2 else item[1:], None
         elif len(item) in (3, 4):
-            return "tuple", given | dict(zip(columns[1:5], item, strict=False))
+            return given | dict(zip(columns[1:5], item, strict=False))
         if isinstance(item, tuple) and len(item) == 2 and _is_number(item[1]):
             item, given[columns[4]] = item
-    if _find_kind(item) is None and hasattr(item, "node") and hasattr(item, "score"):
+    if hasattr(item, "node") and hasattr(item, "score"):
         given, item = {"score": item.score} | given, item.node  # LlamaIndex's NodeWithScore
-    kind = _find_kind(item)
-    if kind is None:
-        return None, given
+    if not _is_object(item):
+        return None
     metadata = next(
         (own for own in map(_getter(item), ("metadata", "meta")) if isinstance(own, Mapping)), {}
     )
-    names = USUAL | ({"doc": [FRAMEWORKS[kind].doc]} if kind in FRAMEWORKS else {})
-    for get in (_getter(item), metadata.get):  # fields of the object itself come first
+    # Fields of the object itself come first. Metadata name the document that was split "source".
+    in_metadata = USUAL | {"doc": ["source", "source_id", *USUAL["doc"]]}
+    for get, names in ((_getter(item), USUAL), (metadata.get, in_metadata)):
         for column in columns:
             values = (get(name) for name in names[column]) if given.get(column) is None else ()
             given[column] = next((own for own in values if own is not None), given.get(column))
@@ -259,7 +214,7 @@ def _read_object(
     elif doc is not None:
         own = item.get(doc) if isinstance(item, Mapping) else None
         given["doc"] = metadata.get(doc) if own is None else own
-    return kind, given
+    return given
 
 
 def _getter(item: Any) -> Callable[[str], Any]:
