@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from foveal import spans
-from foveal.lookup import number_rows
 from foveal.model.judgements import point_to
 from foveal.model.run import UNKNOWN
 from foveal.spans import Ints
@@ -119,16 +118,12 @@ def _choose_elements(judgements: Judgements, needed: Ints, pair: Ints) -> pl.Dat
         # A combined row may be from several files, so that lines need theirs.
         elements = elements.with_columns(file=judgements.file[elements["row"].to_numpy()])
     elements = point_to(elements, pair)
-    if len(needed) == len(pair):
-        distinct = number_rows(*elements.select("row", "xpath")).first_rows
-        if len(distinct) == len(elements):  # no row lists an element twice
-            return elements.sort("row", maintain_order=True)
     strength = [
         pl.col(name).replace_strict(list(order), range(len(order)), default=None)
         for name, order in _STRENGTH.items()
         if name in elements.columns
     ]
-    strength += [pl.col("rsize")] if "rsize" in elements.columns else []
+    strength += [pl.col("^rsize$")]
     group = ("row", "xpath")
     needed_there = pl.Series(needed[elements["row"].to_numpy()])
     return (

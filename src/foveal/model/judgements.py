@@ -142,7 +142,7 @@ class Judgements(Columns, JudgementColumns):
         """
         columns = rows.to_dict() if isinstance(rows, pl.DataFrame) else rows
         first_rows, topic = number_rows(columns["topic"])
-        judged: list[str] = gather(columns["topic"], first_rows).to_list()
+        judged = gather(columns["topic"], first_rows).to_list()
         topics = sort_topics({*judged, *topics_without_documents})
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if "relevant" in columns:
@@ -264,7 +264,7 @@ class Judgements(Columns, JudgementColumns):
     @property
     def several_assessors(self) -> bool:
         """True if any document of any topic has more than one row."""
-        return len(self.pairs.first_rows) < len(self.pairs.number)
+        return len(self.pairs.first_rows) < len(self)
 
     @cached_property
     def shared(self) -> Bools:
@@ -282,19 +282,18 @@ class Judgements(Columns, JudgementColumns):
         return JudgedDocuments(gather(self.doc, first_rows), number, length, measured)
 
     def check_lengths(self, *, ends: bool = True) -> None:
-        """Refuse documents with two lengths, and spans past the end that another line gives.
-
-        Without `ends`, spans are not looked at.
-        """
+        """Refuse documents with two lengths and, with `ends`, spans past the end of documents."""
         _, number, length, measured = self.documents
         known, length = measured[number], length[number]
-        problems = []
-        for row in np.flatnonzero((self.length >= 0) & (self.length != length)).tolist():
-            text = (
+        problems = [
+            self.problem(
+                "judgements.length",
+                row,
                 f"document {self.doc[row]!r} is {self.length[row]} characters long here, but "
-                f"{length[row]} {self.describe_place(known[row], row)}"
+                f"{length[row]} {self.describe_place(known[row], row)}",
             )
-            problems.append(self.problem("judgements.length", row, text))
+            for row in np.flatnonzero((self.length >= 0) & (self.length != length)).tolist()
+        ]
         if ends and not problems:
             reach = np.zeros(len(number), dtype=np.int64)
             np.maximum.at(reach, self.row, self.end)
@@ -306,12 +305,10 @@ class Judgements(Columns, JudgementColumns):
 
     def find_repeated(self) -> list[Problem]:
         """Return a problem for each row of a topic, document and assessor but the first."""
-        first_rows, number = self.pairs
+        found = self.pairs
         if self.assessor is not None:
-            first_rows, number = number_rows(self.topic, self.doc, self.assessor)
-        if len(first_rows) == len(number):
-            return []
-        first = first_rows[number]
+            found = number_rows(self.topic, self.doc, self.assessor)
+        first = found.first_rows[found.number]
         return [
             self.problem(
                 "judgements.repeated",
@@ -357,10 +354,9 @@ class Judgements(Columns, JudgementColumns):
 
     def of_assessor(self, name: str) -> Judgements:
         """Return the judgements of one assessor."""
-        if name not in self.assessors:
+        if self.assessor is None or name not in self.assessors:
             known = ", ".join(self.assessors) or "none is named"
             raise UsageError(f"no assessor {name!r} in the judgements ({known})")
-        assert self.assessor is not None
         return self.only((self.assessor == name).fill_null(value=False).to_numpy())
 
     def combined(self, policy: str = "union") -> Judgements:
@@ -379,13 +375,12 @@ class Judgements(Columns, JudgementColumns):
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
         apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
-        if (
-            len(self.pairs.first_rows) == len(self)
-            and all(getattr(self, name) is None for name in ("sets", *_TABLES))
+        is_plain = (
+            not self.several_assessors
+            and not self.columns.keys() & {"sets", *_TABLES}
             and (self.grade is None or (self.grade == 1).all())
-            and (self.end > self.start).all()
-            and apart.all()
-        ):
+        )
+        if is_plain and (self.end > self.start).all() and apart.all():
             # Spans that are all relevant, disjoint and sorted are combined already.
             relevant = np.diff(self.bounds) > 0 if self.has_text else self.relevant
             bep = np.where(relevant, self.bep, UNKNOWN)
@@ -395,14 +390,14 @@ class Judgements(Columns, JudgementColumns):
         from foveal.model.assessors import combine_columns
 
         given = None if self.several_assessors else self
-        return replace(self, **combine_columns(self, policy), given=given)
+        return self.with_columns(**combine_columns(self, policy), given=given)
 
     def united(self) -> Judgements:
         """Return the same rows with disjoint, sorted relevant spans; assessors stay separate."""
         from foveal.model.assessors import agree_spans
 
         rows = np.arange(len(self))
-        return replace(self, **agree_spans(self, np.ones_like(rows), rows))
+        return self.with_columns(**agree_spans(self, np.ones_like(rows), rows))
 
     @classmethod
     def merged(
@@ -444,56 +439,6 @@ def share_documents(topic: Ints, doc: pl.Series, file: Ints) -> bool:
     return len(judged.select("topic", "doc").unique()) < len(judged)
 
 
-def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
-    """Return the rows of all parts as one set, which may judge a document twice."""
-    if len({part.has_text for part in parts}) > 1:
-        raise UsageError(
-            "judgements of whole documents (TREC) and of passages cannot be mixed; "
-            "score them separately"
-        )
-    topics = sort_topics(topic for part in parts for topic in part.topics)
-    stems = [part.sources[0].stem for part in parts]
-    tables: dict[str, list[pl.DataFrame]] = {name: [] for name in ("rows", "spans", *_TABLES)}
-    n_rows = n_files = 0
-    for part, stem in zip(parts, stems, strict=True):
-        columns = dict(part.columns)
-        for kind in _TABLES & columns.keys():
-            tables[kind].append(columns.pop(kind).with_columns(pl.col("row") + n_rows))
-        if part.quotes is not None:
-            columns["quotes"] = part.quotes.to_struct()
-        columns["topic"] = _renumber(part.topics, topics)[part.topic]
-        columns["file"] = part.file + n_files
-        spans = {name: columns.pop(name) for name in _SPAN_COLUMNS if name in columns}
-        name = stem if stems.count(stem) == 1 else part.sources[0].path
-        tables["rows"].append(pl.DataFrame(columns).with_columns(name=pl.lit(name)))
-        tables["spans"].append(pl.DataFrame(spans))
-        n_rows, n_files = n_rows + len(part), n_files + len(part.sources)
-    found = {kind: pl.concat(own, how="diagonal_relaxed") for kind, own in tables.items() if own}
-    if share_documents(*found["rows"]["topic", "doc", "file"]) if several is None else several:
-        assessor = pl.coalesce(pl.col("^assessor$"), "name")
-        found["rows"] = found["rows"].with_columns(assessor=assessor)
-    columns = {}
-    for column in (*found.pop("rows").drop("name"), *found.pop("spans")):
-        is_number = column.dtype.is_numeric()
-        # Columns that a file does not have are null in its rows; spans without a grade have 1.
-        given = column.fill_null(1 if column.name == "grade" else UNKNOWN) if is_number else column
-        is_array = is_number or column.dtype == pl.Boolean
-        columns[column.name] = given.to_numpy() if is_array else given
-    if "quotes" in columns:
-        columns["quotes"] = columns["quotes"].struct.unnest()
-    unread = sum((Counter(part.unread) for part in parts), Counter[str]())
-    return Judgements(
-        columns=columns | found,
-        topics=topics,
-        bounds=np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]).cumsum(),
-        sources=tuple(source for part in parts for source in part.sources),
-        has_text=parts[0].has_text,
-        header=_merge_headers(parts),
-        notes=tuple(note for part in parts for note in part.notes),
-        unread=unread or None,
-    )
-
-
 def _renumber(names: Sequence[str], others: Sequence[str]) -> Ints:
     """Return the index of each name among the others, -1 where it is not one of them."""
     index = {name: i for i, name in enumerate(others)}
@@ -517,3 +462,51 @@ def _merge_headers(parts: Sequence[Judgements]) -> dict[str, Any]:
             text = f"{name} is {other!r} here, but {one!r} in {path}; expected the same"
             raise InputError.at("judgements.mixed", place, None, text)
     return merged
+
+
+def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
+    """Return the rows of all parts as one set, which may judge a document twice."""
+    if len({part.has_text for part in parts}) > 1:
+        raise UsageError(
+            "judgements of whole documents (TREC) and of passages cannot be mixed; "
+            "score them separately"
+        )
+    topics = sort_topics(topic for part in parts for topic in part.topics)
+    stems = [part.sources[0].stem for part in parts]
+    tables: dict[str, list[pl.DataFrame]] = {name: [] for name in ("rows", "spans", *_TABLES)}
+    n_rows = n_files = 0
+    for part, stem in zip(parts, stems, strict=True):
+        columns = {**part.columns, "topic": _renumber(part.topics, topics)[part.topic]}
+        columns["file"] = part.file + n_files
+        for kind in _TABLES & columns.keys():
+            tables[kind].append(columns.pop(kind).with_columns(pl.col("row") + n_rows))
+        spans = {name: columns.pop(name) for name in _SPAN_COLUMNS if name in columns}
+        if "quotes" in spans:
+            spans["quotes"] = spans["quotes"].to_struct()
+        name = stem if stems.count(stem) == 1 else part.sources[0].path
+        tables["rows"].append(pl.DataFrame(columns).with_columns(name=pl.lit(name)))
+        tables["spans"].append(pl.DataFrame(spans))
+        n_rows, n_files = n_rows + len(part), n_files + len(part.sources)
+    found = {kind: pl.concat(own, how="diagonal_relaxed") for kind, own in tables.items() if own}
+    if share_documents(*found["rows"]["topic", "doc", "file"]) if several is None else several:
+        assessor = pl.coalesce(pl.col("^assessor$"), "name")
+        found["rows"] = found["rows"].with_columns(assessor=assessor)
+    merged: dict[str, Any] = {}
+    for column in (*found.pop("rows").drop("name"), *found.pop("spans")):
+        is_number = column.dtype.is_numeric()
+        # Columns that a file does not have are null in its rows; spans without a grade have 1.
+        given = column.fill_null(1 if column.name == "grade" else UNKNOWN) if is_number else column
+        is_array = is_number or column.dtype == pl.Boolean
+        merged[column.name] = given.to_numpy() if is_array else given
+    if "quotes" in merged:
+        merged["quotes"] = merged["quotes"].struct.unnest()
+    return Judgements(
+        columns=merged | found,
+        topics=topics,
+        bounds=np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]).cumsum(),
+        sources=tuple(source for part in parts for source in part.sources),
+        has_text=parts[0].has_text,
+        header=_merge_headers(parts),
+        notes=tuple(note for part in parts for note in part.notes),
+        unread=sum((Counter(part.unread) for part in parts), Counter[str]()) or None,
+    )
