@@ -143,17 +143,10 @@ def align(
 ) -> Run:
     """Read a run of JSON Lines in which results may be given by their `text` alone.
 
-    Parameters
-    ----------
-    run : path or Source
-        Results with offsets keep them; a run of another format is read as it is.
-    texts : mapping of str to str, or TextLocator
-        The text of each document. A locator remembers what it found for the next run.
-    ambiguous, missing : str
-        Texts without exactly one place, as for `foveal.run_of`.
+    Results with offsets keep them; a run of another format is read as it is. `texts` are those of
+    the documents; a locator remembers what it found for the next run. `ambiguous` and `missing`
+    are as for `run_of`.
 
-    Examples
-    --------
     >>> line = '{"topic": "1", "doc": "d", "text": "or not"}'
     >>> run = align(Source.of_text(line, "a.jsonl"), {"d": "To be, or not to be."})
     >>> run.start.tolist(), run.end.tolist(), run.notes
@@ -173,28 +166,18 @@ def judgements_of(
     doc: DocOf = None,
     texts: Mapping[str, str] | None = None,
 ) -> Judgements:
-    """Return judgements from Python objects.
+    """Return judgements from Python objects, called `name` in messages.
 
-    Parameters
-    ----------
-    objects : mapping, data frame or sequence of rows
-        ``{topic: [span, ...]}`` where a span is a tuple ``(doc, start, end)`` with the grade as
-        an optional fourth, a dict, which may name the evidence ``sets`` it belongs to, or an
-        object of a framework; or ``{topic: {doc: [(start, end), ...]}}``, where an empty list is
-        a document judged not relevant, and a dict of ``spans``, ``length`` and ``bep`` may replace
-        a list. Or a frame of Polars or pandas, or a list of dicts or tuples that begin with the
-        topic. Rows without start and end are documents judged not relevant, unless no row has
-        them: then ``grade`` judges whole documents.
-    name : str
-        Their name in messages.
-    doc : str or callable, optional
-        The field that names the document, or a function of the object.
-    texts : mapping of str to str, optional
-        The text of each document. It gives their lengths; spans that quote it are compared with
-        it, and spans that have nothing but the quote are placed by it.
+    `objects` are ``{topic: [span, ...]}`` where a span is a tuple ``(doc, start, end)`` with the
+    grade as an optional fourth, a dict, which may name the evidence ``sets`` it belongs to, or an
+    object of a framework; or ``{topic: {doc: [(start, end), ...]}}``, where an empty list is a
+    document judged not relevant, and a dict of ``spans``, ``length`` and ``bep`` may replace a
+    list. Or a frame of Polars or pandas, or a list of dicts or tuples that begin with the topic.
+    Rows without start and end are documents judged not relevant, unless no row has them: then
+    ``grade`` judges whole documents. `doc` is the field that names the document, or a function of
+    the object. `texts` of documents give their lengths; spans are compared with them or placed by
+    them as in `run_of`.
 
-    Examples
-    --------
     >>> judgements_of({"1": [("d1", 10, 40)], "2": {"d1": [], "d2": [(0, 9)]}})
     <Judgements: 2 topics, 3 documents judged, 2 relevant>
     >>> truth = judgements_of({"1": [{"doc": "d1", "quote": "ferry"}]}, texts={"d1": "a ferry"})
@@ -213,10 +196,8 @@ def judgements_of(
 def judgements_or_files(given: Any) -> Judgements | str | Path | Sequence[str | Path]:
     """Return judgements and names of files as they are, and other objects as judgements.
 
-    >>> judgements_or_files("qrels.jsonl")
-    'qrels.jsonl'
-    >>> judgements_or_files({"1": [("d1", 10, 40)]})
-    <Judgements: 1 topics, 1 documents judged, 1 relevant>
+    >>> judgements_or_files("qrels.jsonl"), judgements_or_files({"1": [("d1", 10, 40)]})
+    ('qrels.jsonl', <Judgements: 1 topics, 1 documents judged, 1 relevant>)
     """
     files = given if isinstance(given, Sequence) else [given]
     is_read = all(isinstance(own, (Judgements, str, Path)) for own in files)

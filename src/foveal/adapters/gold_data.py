@@ -7,10 +7,9 @@ places all spans in the texts of their documents.
 from __future__ import annotations
 
 import json
-from collections import Counter, UserDict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -218,35 +217,22 @@ def build_judgements(
 # -- texts -----------------------------------------------------------------------------------------
 
 
-class FolderTexts(UserDict[str, Any]):
-    """The files of a folder, read when they are asked for.
+def read_texts(path: str | Path) -> Texts:
+    """Return the texts of a folder of files, or of a file with ``{"doc", "text"}`` on each line.
 
     A document is named as its file below the folder, with or without the extension. If two files
     differ only in the extension, neither has the shorter name.
     """
-
-    def __init__(self, folder: str | Path) -> None:
-        files = [path for path in sorted(Path(folder).rglob("*")) if path.is_file()]
-        whole = {path.relative_to(folder).as_posix(): path for path in files}
-        short = [(name.removesuffix(path.suffix), path) for name, path in whole.items()]
-        count = Counter(name for name, _ in short)
-        self.data = {name: path for name, path in short if count[name] == 1} | whole
-        self._read = cache(_read_text)
-
-    def __getitem__(self, name: str) -> str:
-        return self._read(self.data[name])
-
-
-def _read_text(path: Path) -> str:
-    """Return the text of a file; line ends of any kind are one character, as Python reads them."""
-    source = Source.open(path)
-    source.check_utf8()
-    return source.data.decode().replace("\r\n", "\n").replace("\r", "\n")
-
-
-def read_texts(path: str | Path) -> Texts:
-    """Return the texts of a folder of files, or of a file with ``{"doc", "text"}`` on each line."""
-    if Path(path).is_dir():
-        return FolderTexts(path)
-    lines = GoldFile(Source.open(path)).read_lines()
-    return {own.name("doc"): own.get("text", str) for own in lines}
+    if not Path(path).is_dir():
+        lines = GoldFile(Source.open(path)).read_lines()
+        return {own.name("doc"): own.get("text", str) for own in lines}
+    texts, stems = dict[str, str](), list[tuple[str, str]]()
+    for file in sorted(own for own in Path(path).rglob("*") if own.is_file()):
+        source, name = Source.open(file), file.relative_to(path).as_posix()
+        source.check_utf8()
+        # Line ends of any kind are one character, as Python reads them.
+        text = source.data.decode().replace("\r\n", "\n").replace("\r", "\n")
+        stems.append((name.removesuffix(file.suffix), text))
+        texts[name] = text
+    count = Counter(stem for stem, _ in stems)
+    return {stem: text for stem, text in stems if count[stem] == 1} | texts

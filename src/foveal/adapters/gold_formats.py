@@ -470,23 +470,12 @@ def read_gold(
 ) -> tuple[Judgements, Topics]:
     """Return the judgements and topics of gold data of another tool.
 
-    Parameters
-    ----------
-    path : path or Source
-    name : str, optional
-        One of `GOLD_FORMATS`; detected from the content by default.
-    texts : mapping of str to str, or path, optional
-        The text of each document, or a folder or JSON Lines file of them. With it every quote is
-        compared with the text; some formats cannot be placed without. By default the texts that
-        the file itself holds.
-    repair : bool
-        Move a quote that is not at its offset to the only place within 100 characters.
-    drop_mismatches : bool
-        Drop quotes that do not match the text. A question that loses all its quotes is dropped,
-        too. `Judgements.notes` counts what was moved and dropped.
+    The format is one of `GOLD_FORMATS`, by default as the content shows. Every quote is compared
+    with the `texts` of the documents, a mapping, or a folder or JSON Lines file of them; by default
+    those that the file itself holds. `repair` moves a quote that is not at its offset to the only
+    place within 100 characters; `drop_mismatches` drops quotes that do not match the text, and
+    questions that lose all of theirs. `Judgements.notes` counts both.
 
-    Examples
-    --------
     >>> question = '{"query": "Who?", "snippets": [{"file_path": "a.txt", "span": [3, 9]}]}'
     >>> gold = Source.of_text('{ "tests": [' + question + "]}", "nda.json")
     >>> judgements, topics = read_gold(gold, "legalbench-rag")

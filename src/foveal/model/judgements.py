@@ -218,11 +218,6 @@ class Judgements(Columns, JudgementColumns):
             f"{int(self.relevant.sum())} relevant>"
         )
 
-    def _repr_html_(self) -> str:
-        from foveal.model.tables import preview_frame
-
-        return preview_frame(repr(self)[1:-1], self.to_frame(), "rows")
-
     @cached_property
     def row(self) -> Ints:
         """The row that each span belongs to."""

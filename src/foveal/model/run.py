@@ -348,13 +348,6 @@ class Run(Columns, ResultColumns):
             if name in columns
         )
 
-    def _repr_html_(self) -> str:
-        from foveal.model.tables import preview_frame
-
-        task = f", task {self.task}" if self.task else ""
-        title = f"{self.name}: {len(self):,} results, {len(self.topics)} topics{task}"
-        return preview_frame(title, self.to_frame(), "results")
-
 
 def distinguish_names(runs: Iterable[tuple[str, Provenance]]) -> tuple[str, ...]:
     """Return the names of runs; runs with the same name are called by the stems of their files.

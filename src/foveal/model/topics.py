@@ -149,10 +149,3 @@ class Topics(FromFiles):
         """Return a row per topic, with a column for each of its fields."""
         schema = {field.name: pl.String for field in fields(Topic)}
         return pl.DataFrame([asdict(topic) for topic in self.topics], schema=schema)
-
-    def _repr_html_(self) -> str:
-        from foveal.model.tables import preview_frame
-
-        frame = self.to_frame()
-        given = [column.name for column in frame if column.is_not_null().any()]
-        return preview_frame(repr(self)[1:-1], frame.select(given), "topics")
