@@ -307,11 +307,11 @@ def test_chunking_evaluation() -> None:
         ("ce001", "speech", [(0, 1), (4, 7)]),
     ]
     assert [t.title for t in topics] == ["Who, then?", "Two\nlines?"]
-    assert topics.line == (2, 3)
+    assert topics.line == (2, 5)
     assert judgements.quotes is not None
     assert judgements.quotes["quote"].to_list() == ["Ann", "x", "Ann"]
     _, spaced = read("chunking-evaluation", CHUNKING.replace('\n"Two', '\n\n"Two'))
-    assert (spaced.ids, spaced.line) == (topics.ids, (2, 4))
+    assert (spaced.ids, spaced.line) == (topics.ids, (2, 6))
 
 
 def test_legalbench_rag() -> None:

@@ -190,7 +190,10 @@ class Results:
         """
         import msgspec
 
-        saved = msgspec.convert(json.loads(text), _SavedResults)
+        try:
+            saved = msgspec.convert(json.loads(text), _SavedResults)
+        except msgspec.ValidationError as error:
+            raise ValueError(str(error)) from None
         rows = saved["results"]
         tidy = [(row["run"], row["topic"], row["measure"], row["value"]) for row in rows]
         return cls.from_tidy(tidy, saved.get("meta", {}))

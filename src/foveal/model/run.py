@@ -226,10 +226,8 @@ class Run(Columns, ResultColumns):
         rows = [(topic, *result) for topic, ranked in results.items() for result in ranked]
         for number, (topic, doc, start, end) in enumerate(rows, 1):
             if not 0 <= start <= end:
-                raise UsageError(
-                    f"result {number}, topic {topic!r}, document {doc!r}: [{start},{end}) is no "
-                    "span; expected 0 <= start <= end"
-                )
+                where = f"result {number}, topic {topic!r}, document {doc!r}"
+                raise UsageError(f"{where}: [{start},{end}) is not a span with 0 <= start <= end")
         schema = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
         return cls.from_frame(pl.DataFrame(rows, schema=schema, orient="row"), name=name)
 
@@ -274,11 +272,6 @@ class Run(Columns, ResultColumns):
         For runs without spans. In the order of paths an element is followed by its descendants:
         their paths continue its own with a slash, and "0" is the character after that. A whole
         document has no path and encloses everything.
-
-        >>> spans = {"topic": ["1"] * 3, "doc": ["d"] * 3, "start": [-1] * 3, "end": [-1] * 3}
-        >>> frame = pl.DataFrame({**spans, "xpath": ["/a[1]/p[2]", "/a[1]", "/a[1]/p[1]"]})
-        >>> [x.tolist() for x in Run.from_frame(frame, name="r").nesting]
-        [[4, 1, 2], [5, 6, 3]]
         """
         path = pl.Series([""] * len(self)) if self.xpath is None else self.xpath.fill_null("")
         opening = pl.DataFrame({"doc": self.first, "path": path})
@@ -306,17 +299,12 @@ class Run(Columns, ResultColumns):
         """Return the run with results that end earlier than the `whole` ones.
 
         A result that is cut costs its share of the tokens.
-
-        >>> run = Run.from_results({"1": [("d", 0, 90)]})
-        >>> run = run.with_columns(tokens=np.array([20]))
-        >>> run.cut(np.array([45]), run.end).tokens.tolist()
-        [10]
         """
-        if self.tokens is None:
-            return self.with_columns(end=end)
-        share = (end - self.start) / np.maximum(whole - self.start, 1)
-        shorter = (end < whole) & (self.tokens >= 0)
-        tokens = np.where(shorter, np.ceil(self.tokens * share), self.tokens).astype(np.int64)
+        tokens = self.tokens
+        if tokens is not None:
+            share = (end - self.start) / np.maximum(whole - self.start, 1)
+            shorter = (end < whole) & (tokens >= 0)
+            tokens = np.where(shorter, np.ceil(tokens * share), tokens).astype(np.int64)
         return self.with_columns(end=end, tokens=tokens)
 
     def take(self, keep: npt.NDArray[np.bool_]) -> Run:
@@ -342,11 +330,8 @@ class Run(Columns, ResultColumns):
         columns = {**self.columns, "topic": topic, "rank": rank}
         names = ("topic", "doc", "rank", "score", "start", "end", "xpath", "tokens")
         frame = pl.DataFrame({name: columns[name] for name in names if name in columns})
-        return frame.with_columns(
-            pl.when(pl.col(name) >= 0).then(name).alias(name)
-            for name in ("start", "end", "tokens")
-            if name in columns
-        )
+        known = pl.col("^(start|end|tokens)$")
+        return frame.with_columns(pl.when(known >= 0).then(known).name.keep())
 
 
 def distinguish_names(runs: Iterable[tuple[str, Provenance]]) -> tuple[str, ...]:
