@@ -28,9 +28,6 @@ from foveal.model import Judgements, Provenance, Run
 _OF_SPAN = ("start", "end", "grade", "prefix", "suffix", "sets", "aspects")
 
 
-# -- runs ------------------------------------------------------------------------------------------
-
-
 def run_of(
     results: Any,
     *,
@@ -156,9 +153,6 @@ def align(
     return read_run(run, texts=locator)
 
 
-# -- judgements ------------------------------------------------------------------------------------
-
-
 def judgements_of(
     objects: Any,
     *,
@@ -236,9 +230,6 @@ def group_spans(frame: pl.DataFrame, source: Source, **extra: Any) -> Judgements
     rows, problems = merge_rows(rows, source.path)
     judgements = build_judgements(rows, source, has_text=has_text, problems=problems, **extra)
     return judgements if frame["grade"].count() else judgements.with_columns(grade=None)
-
-
-# -- places ----------------------------------------------------------------------------------------
 
 
 def _place_rows(

@@ -214,9 +214,6 @@ def build_judgements(
     return judgements, Topics.of(topics, line=lines, source=gold.source.provenance)
 
 
-# -- texts -----------------------------------------------------------------------------------------
-
-
 def read_texts(path: str | Path) -> Texts:
     """Return the texts of a folder of files, or of a file with ``{"doc", "text"}`` on each line.
 

@@ -49,24 +49,12 @@ _USUAL = {
 }
 USUAL = {name: _USUAL.get(name, name).split() for name in COLUMNS}
 """Our names of columns, and the names that others give them; the first that is there counts."""
-# Fields that the entry of a document may have.
-_OF_DOCUMENT = ("spans", "length", "bep", "sets", "assessor", *USUAL["grade"])
-
-
-# -- rows ------------------------------------------------------------------------------------------
 
 
 def read_rows(objects: Any, name: str, doc: DocOf = None, *, is_run: bool) -> pl.DataFrame:
     """Return the rows of a frame, of lists for each topic, or of objects that name their topic.
 
     A column ``line`` has the number of each object.
-
-    >>> frame = pl.DataFrame({"qid": [7], "docno": ["d1"], "score": [9.5]})
-    >>> for objects in (frame, {7: [{"doc": "d1", "score": 9.5}]}, [{"qid": 7, "docno": "d1"}]):
-    ...     print(read_rows(objects, "run", is_run=True)["topic", "doc", "score"].rows())
-    [('7', 'd1', 9.5)]
-    [('7', 'd1', 9.5)]
-    [('7', 'd1', None)]
     """
     columns, frame = _OF_RUN if is_run else OF_JUDGEMENTS, frame_of(objects)
     problems, found = list[Problem](), list[dict[str, Any]]()
@@ -86,11 +74,11 @@ def read_rows(objects: Any, name: str, doc: DocOf = None, *, is_run: bool) -> pl
     for column, given in table.items():
         try:
             series.append(_convert(column, given))
-        except (ValueError, OverflowError, pl.exceptions.PolarsError):
+        except _WRONG_VALUES:
             for number, value in enumerate(given, 1):
                 try:
                     _convert(column, [value])
-                except (ValueError, OverflowError, pl.exceptions.PolarsError):
+                except _WRONG_VALUES:
                     text = f"{column} is {_describe(value)}; expected {_EXPECTED[COLUMNS[column]]}"
                     where = f"topic {table['topic'][number - 1]!r}"
                     problems.append(Problem("object.value", name, number, f"{where}: {text}"))
@@ -114,14 +102,7 @@ def _list_objects(objects: Any, *, is_run: bool) -> Iterator[tuple[Any, Any]]:
             )
         yield from ((None, row) for row in rows)
         return
-    known: dict[str, Any] = {}
     for topic, own in objects.items():
-        # 7 and "7" are one topic here as they are in a file; which list is first is unknown.
-        other = known.setdefault(str(topic), topic)
-        if is_run and other is not topic:
-            raise UsageError(
-                f"{other!r} and {topic!r} are the same topic; expected one list for each topic"
-            )
         if isinstance(own, Mapping) and not is_run:
             for doc, entry in own.items():
                 yield from ((topic, span) for span in _list_spans(topic, doc, entry))
@@ -137,27 +118,20 @@ def _list_objects(objects: Any, *, is_run: bool) -> Iterator[tuple[Any, Any]]:
 def _list_spans(topic: Any, doc: Any, entry: Any) -> Iterator[dict[str, Any]]:
     """Yield the spans of a document; one without any is judged, and nothing in it is relevant."""
     about = dict(entry) if isinstance(entry, Mapping) else {"spans": entry}
-    spans, sets = about.pop("spans", ()), about.pop("sets", None)
-    is_good = _is_list(spans) and all(
-        isinstance(own, Mapping) or (isinstance(own, (tuple, list)) and len(own) in (2, 3))
+    spans = about.pop("spans", None)
+    good = isinstance(spans, (list, tuple)) and all(
+        isinstance(own, Mapping) or (isinstance(own, (list, tuple)) and len(own) in (2, 3))
         for own in spans
     )
-    # A misspelt "spans" would be a document that was judged not relevant.
-    if not is_good or not about.keys() <= {*_OF_DOCUMENT} or len(sets or spans) != len(spans):
+    if not good:
         raise UsageError(
             f"topic {topic!r}, document {doc!r} has {_describe(entry)}; expected a list of (start, "
-            f"end) or (start, end, grade), or a dict of it with {', '.join(_OF_DOCUMENT)}, where "
-            "sets has an entry for each span"
+            "end) or (start, end, grade), or a dict with it as spans"
         )
-    for own, names in zip(spans, sets or [None] * len(spans), strict=True):
-        is_dict = isinstance(own, Mapping)
-        fields = own if is_dict else zip(("start", "end", "grade"), own, strict=False)
-        yield about | {"sets": names} | dict(fields) | {"doc": doc}
-    if not spans:
-        yield about | {"doc": doc}
-
-
-# -- objects ---------------------------------------------------------------------------------------
+    for own in spans or [{}]:
+        names = ("start", "end", "grade")
+        fields = own if isinstance(own, Mapping) else dict(zip(names, own, strict=False))
+        yield about | fields | {"doc": doc}
 
 
 def _is_object(item: Any) -> bool:
@@ -167,15 +141,12 @@ def _is_object(item: Any) -> bool:
 
 
 def is_row(item: Any) -> bool:
-    """Return True for an object that names its topic itself: a dict, a data class or a tuple.
-
-    >>> is_row({"qid": 1, "docno": "d1"}), is_row(("1", "d1", 0, 40)), is_row({"1": [("d1", 0, 4)]})
-    (True, True, False)
-    """
+    """Return True for an object that names its topic itself: a dict, a data class or a tuple."""
     if not _is_object(item):
         return isinstance(item, tuple) and len(item) in (4, 5) and isinstance(item[1], str)
-    topics = [own for own in map(_getter(item), USUAL["topic"]) if own is not None]
-    return isinstance(next(iter(topics), None), (str, int, np.integer))
+    return any(
+        isinstance(own, (str, int, np.integer)) for own in map(_getter(item), USUAL["topic"])
+    )
 
 
 def _read_object(
@@ -231,9 +202,6 @@ def _describe(value: Any) -> str:
     return "None" if value is None else f"{type(value).__name__} {reprlib.repr(value)}"
 
 
-# -- data frames -----------------------------------------------------------------------------------
-
-
 def frame_of(table: Any) -> pl.DataFrame | None:
     """Return a Polars or pandas frame as one of Polars; None for anything else.
 
@@ -260,21 +228,19 @@ def _pick_columns(
     """Return the `columns` of a frame under our names, null where it has none."""
     if callable(doc):
         raise UsageError("doc is a function; for a frame it is the name of a column")
-    table: dict[str, pl.Series] = {}
-    for column in columns:
-        names = [doc] if column == "doc" and doc is not None else USUAL[column]
-        found = next((own for own in names if own in frame.columns), None)
-        if found is None and column in ("topic", "doc"):
+    usual = USUAL | ({} if doc is None else {"doc": [doc]})
+    found = {column: [n for n in usual[column] if n in frame.columns] for column in columns}
+    for column in ("topic", "doc"):
+        if not found[column]:
             raise UsageError(
                 f"the frame has no column for the {column}: {some(frame.columns)}; expected "
-                f"{' or '.join(names[:5])}"
+                f"{' or '.join(usual[column][:5])}"
             )
-        table[column] = pl.Series([None] * len(frame)) if found is None else frame[found]
-    return table
+    nothing = pl.Series([None] * len(frame))
+    return {column: frame[own[0]] if own else nothing for column, own in found.items()}
 
 
-# -- values ----------------------------------------------------------------------------------------
-
+_WRONG_VALUES = (ValueError, OverflowError, pl.exceptions.PolarsError)
 _MOST = 1 << 62
 _TYPES: dict[Any, Any] = {
     pl.String: str | int,  # topics are often numbered; a file has their digits

@@ -357,15 +357,12 @@ class Judgements(Columns, JudgementColumns):
     def combined(self, policy: str = "union") -> Judgements:
         """Return one row per topic and document, its relevant spans disjoint and sorted.
 
-        Parameters
-        ----------
-        policy : {"union", "majority", "intersection"} or the name of an assessor
-            ``majority`` keeps the characters that more than half of a document's assessors
-            highlighted, ``intersection`` those that all of them did. An element gets the
-            strongest assessment that as many of them give it or a stronger one. The best entry
-            point is the first one in reading order; where several must agree, the first inside
-            the text they agree on. Evidence sets stay those of their assessors,
-            each cut to the text that is kept.
+        `policy` is one of `ASSESSOR_POLICIES` or the name of an assessor: ``majority`` keeps the
+        characters that more than half of a document's assessors highlighted, ``intersection``
+        those that all of them did. An element gets the strongest assessment that as many of them
+        give it or a stronger one. The best entry point is the first one in reading order; where
+        several must agree, the first inside the text they agree on. Evidence sets stay those of
+        their assessors, each cut to the text that is kept.
         """
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
@@ -413,11 +410,10 @@ class Judgements(Columns, JudgementColumns):
     def to_frame(self) -> pl.DataFrame:
         """Return a row per highlighted span; a document without any has one with null offsets."""
         topic = pl.Series(self.topics, dtype=pl.String).gather(self.topic)
-        rows = pl.DataFrame(
-            {"topic": topic, "doc": self.doc, "length": self.length, "bep": self.bep}
-        ).with_columns(
-            *(pl.when(pl.col(name) >= 0).then(name).alias(name) for name in ("length", "bep")),
-            row=pl.int_range(pl.len()),
+        columns = {"topic": topic, "doc": self.doc, "length": self.length, "bep": self.bep}
+        known = pl.col("length", "bep")
+        rows = pl.DataFrame(columns).with_columns(
+            pl.when(known >= 0).then(known).name.keep(), row=pl.int_range(pl.len())
         )
         spans = pl.DataFrame({"row": self.row, "start": self.start, "end": self.end})
         return rows.join(spans, on="row", how="left", maintain_order="left_right").drop("row")

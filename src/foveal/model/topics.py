@@ -38,11 +38,7 @@ class Topic:
 
     @property
     def kind(self) -> str:
-        """``CO``, ``CAS`` or ``CO+S``: as declared, else by the fields of the topic.
-
-        >>> Topic("1", title="yoga", castitle="//article[about(., yoga)]").kind
-        'CO+S'
-        """
+        """``CO``, ``CAS`` or ``CO+S``: as declared, else by the fields of the topic."""
         if self.query_type in KINDS:
             return self.query_type
         if self.castitle is not None and self.title is not None:
@@ -126,14 +122,14 @@ class Topics(FromFiles):
     def __repr__(self) -> str:
         return f"<Topics: {len(self)} topics>"
 
-    @cached_property
-    def _by_id(self) -> dict[str, Topic]:
-        return {topic.id: topic for topic in self.topics}
-
     @property
     def ids(self) -> tuple[str, ...]:
         """The names of the topics."""
         return tuple(topic.id for topic in self.topics)
+
+    @cached_property
+    def _by_id(self) -> dict[str, Topic]:
+        return dict(zip(self.ids, self.topics, strict=True))
 
     @property
     def kinds(self) -> dict[str, str]:
