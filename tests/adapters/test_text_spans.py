@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +12,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.adapters.from_objects import align
 from foveal.errors import InputError, UsageError
 from foveal.files.source import Source
 from foveal.formats.jsonl import documents_needed
@@ -116,6 +116,10 @@ def run(*results: dict[str, Any], header: dict[str, Any] | None = None) -> Sourc
     lines += [{"topic": "1", "doc": "d", **result} for result in results]
     text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
     return Source.of_text(f"{text}\n", "a.jsonl")
+
+
+def align(source: Source, texts: Mapping[str, str], **policies: str) -> foveal.Run:
+    return foveal.read_run(source, texts=TextLocator(texts, **policies))
 
 
 def test_results_with_places_keep_them() -> None:

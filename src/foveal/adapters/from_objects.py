@@ -11,7 +11,6 @@ import polars as pl
 from foveal.adapters.object_rows import DocOf, frame_of, is_row, read_rows
 from foveal.errors import UsageError, some
 from foveal.files.source import Source
-from foveal.formats import read_run
 from foveal.formats.columns import parse_results
 from foveal.formats.jsonl import build_judgements, merge_rows
 from foveal.formats.locate import TextLocator, TextSpan
@@ -129,28 +128,6 @@ def runs_of(results: Any) -> list[Run | str | Path]:
             "foveal.run_of(results, name=...)"
         )
     return [run_of(results if is_one else items)]
-
-
-def align(
-    run: str | Path | Source,
-    texts: Mapping[str, str] | TextLocator,
-    *,
-    ambiguous: str = "error",
-    missing: str = "error",
-) -> Run:
-    """Read a run of JSON Lines in which results may be given by their `text` alone.
-
-    Results with offsets keep them; a run of another format is read as it is. `texts` are those of
-    the documents; a locator remembers what it found for the next run. `ambiguous` and `missing`
-    are as for `run_of`.
-
-    >>> line = '{"topic": "1", "doc": "d", "text": "or not"}'
-    >>> run = align(Source.of_text(line, "a.jsonl"), {"d": "To be, or not to be."})
-    >>> run.start.tolist(), run.end.tolist(), run.notes
-    ([7], [13], ('spans located by their text: 1',))
-    """
-    locator = texts if isinstance(texts, TextLocator) else TextLocator(texts, ambiguous, missing)
-    return read_run(run, texts=locator)
 
 
 def judgements_of(
