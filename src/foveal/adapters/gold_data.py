@@ -170,8 +170,9 @@ def build_judgements(
         )
     except InputError as error:
         wrong = sum(problem.code == "span.quote" for problem in error.problems)
+        quoted = sum(None not in (own.span.quote, own.span.start) for own in asked)
         summary = (
-            f"{gold.source.path}: quotes that do not match their text: {wrong} of {len(asked)}; "
+            f"{gold.source.path}: quotes that do not match their text: {wrong} of {quoted}; "
             f"--repair moves those that occur once within {NEAR} characters, --drop-mismatches "
             "leaves out the others"
         )
