@@ -95,9 +95,10 @@ def number_rows(*keys: pl.Series | Ints) -> NumberedRows:
     opens = np.zeros(len(keys[0]), dtype=bool)
     opens[:1] = True
     for key in keys:
-        is_array = isinstance(key, np.ndarray)
-        differs = key[1:] != key[:-1] if is_array else key.ne_missing(key.shift())[1:].to_numpy()
-        opens[1:] |= differs
+        if isinstance(key, np.ndarray):
+            opens[1:] |= key[1:] != key[:-1]
+        else:
+            opens[1:] |= key.ne_missing(key.shift())[1:].to_numpy()
     rows = np.flatnonzero(opens)
     if len(rows) < len(opens):
         keys = tuple(gather(key, rows) for key in keys)

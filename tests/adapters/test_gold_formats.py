@@ -496,15 +496,23 @@ def test_blanks_around_a_score_of_beir_do_not_matter() -> None:
     assert judgements.relevant.tolist() == [True, False, True]
 
 
-def test_every_bad_line_of_beir_is_refused(beir: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("q1\td9\t1", "gold.structure"),
+        ("q9\td1\t1", "gold.structure"),
+        ("q1\td1\tyes", "csv.columns"),
+        ("q2\td1\tnan", "csv.columns"),
+        ("q2\td1", "csv.columns"),
+        ("q2\td2\t0", "judgements.repeated"),
+    ],
+)
+def test_bad_lines_of_beir_are_refused(line: str, code: str, beir: Path) -> None:
     """Queries and documents are looked for in the files beside the judgements."""
-    lines = ["q1\td9\t1", "q9\td1\t1", "q1\td1\tyes", "q2\td1\tnan", "q2\td1", "q2\td2\t0"]
-    (beir / "qrels" / "test.tsv").write_text(SAMPLES["beir"] + "\n".join(lines) + "\n")
+    (beir / "qrels" / "test.tsv").write_text(f"{SAMPLES['beir']}{line}\n")
     with pytest.raises(InputError) as caught:
         read_gold(beir, "beir")
-    codes = ["gold.structure"] * 2 + ["csv.columns"] * 3 + ["judgements.repeated"]
-    found = [(own.code, own.line) for own in caught.value.problems]
-    assert found == [*zip(codes, range(5, 11), strict=True)]
+    assert [(own.code, own.line) for own in caught.value.problems] == [(code, 5)]
     assert caught.value.problems[0].file.endswith("test.tsv")
 
 

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from foveal.adapters.gold_data import Entry, GoldFile, Texts, build_judgements, read_texts
-from foveal.errors import InputError, Problem, UsageError
+from foveal.errors import InputError, UsageError
 from foveal.files.source import Source
 from foveal.formats import trec_genomics
 from foveal.formats.locate import TextSpan
-from foveal.formats.rows import raise_problems
 from foveal.model import Judgements, Run, Topics
 
 # -- benchmarks ------------------------------------------------------------------------------------
@@ -208,12 +207,12 @@ def _read_beir(gold: GoldFile) -> None:
     """
     gold.source.check_utf8()
     header, *lines = gold.source.data.decode().splitlines() or [""]
-    known = {"query": _read_beside(gold, "queries.jsonl", "text")}
-    known["document"] = _read_beside(gold, "corpus.jsonl")
-    problems, judged = list[Problem](), set[tuple[str, str]]()
+    queries = _read_beside(gold, "queries.jsonl", "text") or {}
+    corpus = _read_beside(gold, "corpus.jsonl")
     expected = "expected query-id, corpus-id and score with tabs between"
     if header != _BEIR_HEADER:
         raise gold.source.error("csv.columns", 1, f"{header[:80]!r} found; {expected}")
+    judged = set[tuple[str, str]]()
     for number, line in enumerate(lines, 2):
         where = Entry(gold, None, number, f"line {number}")
         try:
@@ -222,22 +221,16 @@ def _read_beir(gold: GoldFile) -> None:
             if not math.isfinite(grade):
                 raise ValueError(score)
         except ValueError:
-            text = f"{line[:80]!r} is not a judgement; {expected}"
-            problems.append(Problem("csv.columns", gold.source.path, number, text))
-            continue
-        wrong = [
-            ("gold.structure", f"{kind} {name!r} is not in the file of {kind}s")
-            for kind, name in (("query", query), ("document", doc))
-            if name not in (known[kind] or (name,))
-        ]
+            raise where.error(f": {line[:80]!r} found; {expected}", "csv.columns") from None
+        for name, known in ((query, queries), (doc, corpus)):
+            if known and name not in known:
+                raise where.error(f": {name!r} is not in queries.jsonl or corpus.jsonl")
         if (query, doc) in judged:
-            text = f"document {doc!r} is judged more than once for query {query!r}"
-            wrong.append(("judgements.repeated", text))
-        problems += [Problem(code, gold.source.path, number, text) for code, text in wrong]
+            text = f": document {doc!r} is judged more than once for query {query!r}"
+            raise where.error(text, "judgements.repeated")
         judged.add((query, doc))
-        topic = gold.ask(query, (known["query"] or {}).get(query), where, again=True)
+        topic = gold.ask(query, queries.get(query), where, again=True)
         gold.add(topic, where, TextSpan(doc), grade=grade)
-    raise_problems(problems)
 
 
 # -- annotation tools ------------------------------------------------------------------------------

@@ -130,8 +130,8 @@ def _list_spans(topic: Any, doc: Any, entry: Any) -> Iterator[dict[str, Any]]:
         )
     for own in spans or [{}]:
         names = ("start", "end", "grade")
-        fields = own if isinstance(own, Mapping) else dict(zip(names, own, strict=False))
-        yield about | fields | {"doc": doc}
+        fields = own if isinstance(own, Mapping) else zip(names, own, strict=False)
+        yield about | dict(fields) | {"doc": doc}
 
 
 def _is_object(item: Any) -> bool:
@@ -269,7 +269,7 @@ def _convert(column: str, given: list[Any] | pl.Series) -> pl.Series:
     if kind != pl.Float64:  # a float that is not a number is how pandas says that there is no value
         values = [None if isinstance(v, float) and math.isnan(v) else v for v in values]
     # Some stores keep every number of the metadata as a float: 5.0 is a whole number.
-    expected = str if column == "text" else _TYPES[kind]
+    expected: Any = str if column == "text" else _TYPES[kind]
     values = msgspec.convert(values, list[expected | None], strict=kind == pl.String)
     if kind == pl.String:
         values = [None if value is None else str(value) for value in values]

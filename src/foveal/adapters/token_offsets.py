@@ -68,4 +68,4 @@ def in_tokens(given: Spans, texts: Mapping[str, str], tokenise: Tokenise = words
     if isinstance(given, Judgements):
         changed["bep"], _ = count(given.doc, given.bep, given.bep)
         changed |= {"quotes": None, "declared": None}
-    return given.with_columns(**changed)
+    return given.with_columns(**changed)  # type: ignore[return-value]

@@ -52,14 +52,10 @@ def combine_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
         places = places.filter(pl.Series(needed[places["row"].to_numpy()] == 1))
     return {
         **found,
-        "topic": judgements.topic[rows],
-        "doc": judgements.doc.gather(rows),
+        **{name: judgements.columns[name][rows] for name in ("topic", "doc", "line", "file")},
+        **dict.fromkeys(("declared", "assessor")),
         "length": length,
         "bep": np.where(first_bep < _NOWHERE, first_bep, UNKNOWN),
-        "line": judgements.line[rows],
-        "file": judgements.file[rows],
-        "declared": None,
-        "assessor": None,
         "elements": _choose_elements(judgements, needed, pair),
         "places": places,
         "evidence": _list_evidence(judgements, pair, bounds, start, end),

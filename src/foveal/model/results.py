@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import compress
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 _SHOWN = 20  # runs and measures in a notebook
-# Run, topic, measure and value of a row.
-_ROW = {
-    "tsv": "%s\t%s\t%s\t%s",
-    "json": '{"run": %s, "topic": %s, "measure": %s, "value": %s}',
-}
 _ODD_IN_JSON = {"nan": "null", "inf": "Infinity", "-inf": "-Infinity"}
 
 
@@ -42,6 +37,9 @@ class _SavedRow(TypedDict):
 class _SavedResults(TypedDict):
     results: list[_SavedRow]
     meta: NotRequired[dict[str, Any]]
+
+
+_SHARED = ("task", "options")  # settings that comparable results have in common
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +115,10 @@ class Results:
         ['{"run": "a", "topic": "all", "measure": "AP", "value": null}']
         """
         quote: Callable[[str], str] = str
-        odd: dict[str, str] = {}
+        row, odd, rows = "%s\t%s\t%s\t%s", dict[str, str](), list[str]()
         if form == "json":
+            row = '{"run": %s, "topic": %s, "measure": %s, "value": %s}'
             quote, odd = partial(json.dumps, ensure_ascii=False), _ODD_IN_JSON
-        row, rows = _ROW[form], []
         topics, measures = [*map(quote, (*self.topics, ALL))], [*map(quote, self.measures)]
         shown, values = self._list_shown(per_topic=per_topic)
         for i, run in enumerate(map(quote, self.runs)):
@@ -311,9 +309,6 @@ def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> lis
         for what, by_value in groups.items()
         if len(by_value) > 1
     ]
-
-
-_SHARED = ("task", "options")
 
 
 def _list_metas(parts: Sequence[Results]) -> list[Mapping[str, Any]]:
