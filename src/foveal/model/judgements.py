@@ -140,37 +140,23 @@ class Judgements(Columns, JudgementColumns):
         ``assessor`` and ``relevant`` (derived from the spans where it is absent). Numbers may be
         arrays. Other fields are `extra`.
         """
-        columns = rows.to_dict() if isinstance(rows, pl.DataFrame) else rows
+        columns: dict[str, Any] = {**(rows.to_dict() if isinstance(rows, pl.DataFrame) else rows)}
         first_rows, topic = number_rows(columns["topic"])
         judged = gather(columns["topic"], first_rows).to_list()
         topics = sort_topics({*judged, *topics_without_documents})
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        if "relevant" in columns:
-            relevant = np.array(columns["relevant"])
-        else:
+        if "relevant" not in columns:
             text = end > start if grade is None else (end > start) & (grade > 0)
-            relevant = np.diff(np.concatenate([[0], np.cumsum(text)])[bounds]) > 0
-        numbers: dict[str, Any] = {}
+            columns["relevant"] = np.diff(np.concatenate([[0], np.cumsum(text)])[bounds]) > 0
         for name in ("length", "bep", "line"):
             given = columns.get(name, np.full(len(topic), UNKNOWN))
             if isinstance(given, pl.Series):
                 given = given.fill_null(UNKNOWN).to_numpy()
-            numbers[name] = given.astype(np.int64)
-        return cls(
-            **numbers,
-            topics=topics,
-            topic=_renumber(judged, topics)[topic],
-            doc=columns["doc"],
-            relevant=relevant,
-            bounds=bounds,
-            start=start,
-            end=end,
-            file=np.zeros(len(topic), dtype=np.int64),
-            sources=(source,),
-            grade=grade,
-            assessor=columns.get("assessor"),
-            **extra,
-        )
+            columns[name] = given.astype(np.int64)
+        columns["relevant"] = np.array(columns["relevant"])
+        columns |= {"topic": _renumber(judged, topics)[topic], "file": np.zeros_like(topic)}
+        columns |= {"start": start, "end": end, "grade": grade}
+        return cls(topics=topics, bounds=bounds, columns=columns, sources=(source,), **extra)
 
     @classmethod
     def from_highlights(
@@ -189,10 +175,7 @@ class Judgements(Columns, JudgementColumns):
             for doc, entry in docs.items()
         ]
         types = {"topic": pl.String, "doc": pl.String, "length": pl.Int64, "bep": pl.Int64}
-        columns: dict[str, Any] = {
-            column: pl.Series([row.get(column) for row in rows], dtype=kind)
-            for column, kind in types.items()
-        }
+        frame = pl.DataFrame(rows, schema=types).with_columns(line=pl.int_range(1, pl.len() + 1))
         spans = [span for row in rows for span in row["spans"]]
         start, end = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
         sets = [own for row in rows for own in row.get("sets") or [None] * len(row["spans"])]
@@ -201,7 +184,7 @@ class Judgements(Columns, JudgementColumns):
         sets = [None if names is None else [*names] for names in sets]
         has_sets = any(row.get("sets") for row in rows)
         return cls.from_rows(
-            columns | {"line": np.arange(1, len(rows) + 1)},
+            frame,
             np.array([len(row["spans"]) for row in rows], dtype=np.int64),
             start,
             end,
