@@ -351,7 +351,7 @@ class Judgements(Columns, JudgementColumns):
             return self.of_assessor(policy).combined()
         apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
         is_plain = (
-            not self.several_assessors
+            len(self.pairs.first_rows) == len(self)
             and not self.columns.keys() & {"sets", *_TABLES}
             and (self.grade is None or (self.grade == 1).all())
         )

@@ -16,7 +16,7 @@ import polars as pl
 
 from foveal.errors import UsageError, some
 from foveal.lookup import sort_topics
-from foveal.model.run import ALL, lock_arrays
+from foveal.model.run import ALL
 
 if TYPE_CHECKING:
     from foveal.model.tables import Table
@@ -62,7 +62,8 @@ class Results:
     averaged, warnings."""
 
     def __post_init__(self) -> None:
-        lock_arrays(vars(self))
+        for column in (self.values, self.counted, self.overall):
+            column.flags.writeable = False
 
     def __repr__(self) -> str:
         return (
@@ -103,11 +104,6 @@ class Results:
         """Return tidy rows (run, topic, measure, value) in that order, with ``all`` last."""
         yield from self.tidy(per_topic=per_topic).iter_rows()
 
-    def _list_shown(self, *, per_topic: bool) -> tuple[npt.NDArray[np.bool_], Floats]:
-        """Return the shown topics of each run, with ``all`` as the last, and their values."""
-        shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
-        return shown, np.concatenate([self.values, self.overall[:, None]], axis=1)
-
     def written(self, form: str, *, per_topic: bool = True) -> list[str]:
         """Return the rows as texts in a form, ``tsv`` or ``json``: a million in a second.
 
@@ -120,7 +116,8 @@ class Results:
             row = '{"run": %s, "topic": %s, "measure": %s, "value": %s}'
             quote, odd = partial(json.dumps, ensure_ascii=False), _ODD_IN_JSON
         topics, measures = [*map(quote, (*self.topics, ALL))], [*map(quote, self.measures)]
-        shown, values = self._list_shown(per_topic=per_topic)
+        shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
+        values = np.concatenate([self.values, self.overall[:, None]], axis=1)
         for i, run in enumerate(map(quote, self.runs)):
             for j in np.flatnonzero(shown[i]).tolist():
                 scores = zip(measures, map(repr, values[i, j].tolist()), strict=True)
@@ -137,7 +134,8 @@ class Results:
 
     def tidy(self, *, per_topic: bool = True) -> pl.DataFrame:
         """Return the rows as a Polars frame with columns run, topic, measure, value."""
-        shown, values = self._list_shown(per_topic=per_topic)
+        shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
+        values = np.concatenate([self.values, self.overall[:, None]], axis=1)
         index = np.nonzero(np.broadcast_to(shown[:, :, None], values.shape))
         names = {"run": self.runs, "topic": (*self.topics, ALL), "measure": self.measures}
         columns = {

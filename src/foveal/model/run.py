@@ -24,13 +24,6 @@ ALL = "all"
 """The topic under which results give the value over all topics; no topic may have this name."""
 
 
-def lock_arrays(columns: Mapping[str, Any]) -> None:
-    """Make arrays unchangeable."""
-    for column in columns.values():
-        if isinstance(column, np.ndarray):
-            column.flags.writeable = False
-
-
 class Columns:
     """The base of dataclasses with columns, which are attributes, and in `columns` by name.
 
@@ -50,7 +43,9 @@ class Columns:
         if unknown := given.keys() - {field.name for field in fields(self)}:  # type: ignore[arg-type]
             raise TypeError(f"{type(self).__name__} has no {', '.join(unknown)}")
         vars(self).update(given, columns=found, **found)
-        lock_arrays(vars(self))
+        for column in vars(self).values():
+            if isinstance(column, np.ndarray):
+                column.flags.writeable = False
 
     def with_columns(self, **columns: Any) -> Self:
         """Return the object with other columns or properties; None removes a column.
