@@ -123,7 +123,8 @@ def _choose_elements(judgements: Judgements, needed: Ints, pair: Ints) -> pl.Dat
     group = ("row", "xpath")
     needed_there = pl.Series(needed[elements["row"].to_numpy()])
     return (
-        elements.with_columns(needed=needed_there, first=pl.int_range(pl.len()).min().over(group))
+        elements.with_columns(needed=needed_there, first=pl.int_range(pl.len()))
+        .with_columns(pl.col("first").min().over(group))
         .sort("row", *strength, descending=[False, *[True] * len(strength)], nulls_last=True)
         .filter(pl.int_range(pl.len()).over(group) == pl.col("needed") - 1)
         .sort("row", "first")  # in the order of the first assessor who lists each
