@@ -16,7 +16,6 @@ from foveal.errors import FovealError, FovealWarning, InputError, UsageError
 
 if TYPE_CHECKING:
     from foveal.adapters import judgements_of, run_of
-    from foveal.adapters.from_objects import align
     from foveal.analysis import compare, correlate, pool, simulate
     from foveal.analysis.agreement import agreement
     from foveal.analysis.axioms import axioms
@@ -56,7 +55,6 @@ __all__ = [
     "UsageError",
     "__version__",
     "agreement",
-    "align",
     "axioms",
     "budget_curves",
     "compare",
@@ -87,7 +85,6 @@ __all__ = [
 
 _HOME = {
     "foveal.adapters": ("judgements_of", "run_of"),
-    "foveal.adapters.from_objects": ("align",),
     "foveal.analysis": ("compare", "correlate", "pool", "simulate"),
     "foveal.analysis.agreement": ("agreement",),
     "foveal.analysis.axioms": ("axioms",),

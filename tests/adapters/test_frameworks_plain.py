@@ -172,7 +172,7 @@ def test_grades_assessors_sets_and_quotes() -> None:
     assert judgements.quotes["quote"].to_list() == ["A ferry", None, None]
     assert judgements.sets is not None
     assert judgements.sets.to_list() == [None, None, ["s1", "s2"]]
-    highlighted = {"spans": [(0, 7), (12, 15)], "sets": [["s1"], None]}
+    highlighted = {"spans": [{"start": 0, "end": 7, "sets": ["s1"]}, (12, 15)]}
     assert foveal.judgements_of({"1": {"d1": highlighted}}).sets.to_list() == [["s1"], None]
 
 
@@ -189,7 +189,7 @@ def test_judgements_are_compared_with_texts() -> None:
     texts = {"d1": "A ferry and a ford."}
     wrong = {"1": [{"doc": "d1", "start": 1, "end": 8, "quote": "A ferry"}]}
     assert refused(wrong, foveal.judgements_of, texts=texts) == (
-        "judgements:1: topic '1', dict: the span [1,8) of document 'd1' holds ' ferry '; expected "
+        "judgements:1: topic '1': the span [1,8) of document 'd1' holds ' ferry '; expected "
         "'A ferry', which is at [0,7)"
     )
     past = refused({"1": [("d1", 12, 25)]}, foveal.judgements_of, texts=texts)
@@ -205,19 +205,21 @@ def test_topics_without_judgement_are_named() -> None:
 @pytest.mark.parametrize(
     ("objects", "message"),
     [
-        ({"1": {"d1": 5}}, "topic '1', document 'd1' has 5; expected a list of (start, end)"),
-        ({"1": {"d1": [5]}}, "has [5]; expected a list of (start, end) or (start, end, grade)"),
-        ({"1": {"d1": {"spans": [(0, 5)], "sets": [["a"], ["b"]]}}}, "2 lists of sets for 1 span"),
+        ({"1": {"d1": 5}}, "topic '1', document 'd1' has int 5; expected a list of (start, end)"),
+        (
+            {"1": {"d1": [5]}},
+            "has list [5]; expected a list of (start, end) or (start, end, grade)",
+        ),
         ({"1": "d1"}, "'1' has str 'd1'; expected a list for each topic"),
-        ([("d1", 0, 5)], "spans without topics"),
-        (7, "int cannot be judgements"),
+        ([("d1", 0, 5)], "list [('d1', 0, 5)] cannot be judgements"),
+        (7, "int 7 cannot be judgements"),
         ({"1": [{"doc": "d", "start": 0, "end": 5}, {"doc": "e", "grade": 1}]}, "by its grade"),
         ({"1": [{"doc": "d", "start": 0, "end": 9, "length": 5}]}, "past the document's length 5"),
         ({"1": [{"doc": "d", "start": i, "end": 9, "length": 9 + i} for i in (0, 1)]}, "differs"),
         ({"1": {"d": {"spans": [], "length": 5, "bep": 9}}}, "bep 9 is past the document's length"),
         ({"1": {"d": {"spans": [], "length": -5}}}, "length -5 is out of range"),
         ({"1": [{"doc": "d", "start": 0, "end": 9, "sets": "a"}]}, "expected a list of names"),
-        ({"1": {"d": {"span": [(0, 5)]}}}, "document 'd' has the field 'span'; expected spans,"),
+        ({"1": {"d": {"span": [(0, 5)]}}}, "or a dict with it as spans"),
         ({"1": [("d", 0, 5, float("nan"))]}, "judgements:1: grade nan is not a finite number"),
     ],
     ids=repr,
@@ -262,7 +264,7 @@ def test_a_frame_may_hold_several_runs() -> None:
     scores = foveal.evaluate(frame, TRUTH, "charR")
     assert scores.runs == ("b", "a")
     assert scores.aggregate() == {"b": {"charR": 0.4}, "a": {"charR": 0.0}}
-    assert "the frame holds 2 runs: b, a" in refused(frame)
+    assert "the frame names the runs b, a; expected one name" in refused(frame)
     one = frame.filter(pl.col("run") == "b")
     assert foveal.run_of(one).name == "b"
     assert foveal.run_of(one, name="c").name == "c"
@@ -279,19 +281,22 @@ def test_a_frame_may_hold_several_runs() -> None:
             "run:1: topic 1: start is float 0.5",
         ),
         (
-            {"qid": [1], "docno": ["d"], "start": ["0"], "end": [2]},
-            "start is str '0'; expected a whole",
+            {"qid": [1], "docno": ["d"], "start": ["x"], "end": [2]},
+            "start is str 'x'; expected a whole",
         ),
         ({"qid": [1], "docno": ["d"], "start": [float("inf")], "end": [2]}, "start is float inf"),
         ({"qid": [1], "docno": ["d"], "score": ["x"]}, "score is str 'x'; expected a number"),
         ({"qid": [1], "docno": ["d"], "start": [4], "end": [2]}, "run:1: end 2 is before start 4"),
-        ({"qid": [1], "docno": [None], "start": [4]}, "run:1: topic '1', row: the document is"),
+        ({"qid": [1], "docno": [None], "start": [4]}, "run:1: topic '1': the document is"),
         ({"qid": [1], "docno": ["d"], "start": [0], "end": [2**63]}, "is int 9223372036854775808"),
         (
             {"qid": [1], "docno": ["d"], "start": [0], "end": [10**30]},
             "end is int 1000000000000000",
         ),
-        ({"qid": [1, 1], "docno": "d", "run": ["a", None]}, "a row of the frame has no name in"),
+        (
+            {"qid": [1, 1], "docno": "d", "run": ["a", None]},
+            "names the runs a, None; expected one name",
+        ),
     ],
     ids=repr,
 )
@@ -386,13 +391,13 @@ def test_files_and_runs_stay_what_they_are() -> None:
 
 
 def test_wrong_results_are_named_by_number_and_topic() -> None:
-    found = {"1": [("d1", 0, 5), ("d1", -3, 5)], "2": ["d1", ("d1", 0, "5")]}
+    found = {"1": [("d1", 0, 5), ("d1", -3, 5)], "2": ["d1", ("d1", 0, "x")]}
     assert refused(found).splitlines() == [
         (
-            "run:3: topic '2': str 'd1' is not a result; expected (doc, start, end), a dict, or an "
-            "object of LangChain, LlamaIndex, Haystack or Chonkie"
+            "run:3: topic '2': str 'd1' is not a result; expected (doc, start, end), a dict, or "
+            "an object of LangChain, LlamaIndex, Haystack or Chonkie"
         ),
-        "run:4: topic '2': end is str '5'; expected a whole number",
+        "run:4: topic '2': end is str 'x'; expected a whole number",
     ]
     assert "run:2: start -3 is out of range" in refused({"1": found["1"]})
 
@@ -409,19 +414,21 @@ def test_wrong_results_are_named_by_number_and_topic() -> None:
         ({1.5: [("d", 0, 5)]}, "topic is float 1.5; expected text"),
         ({"1": [("d\ud800", 0, 5)]}, "half a character"),
         ({"1": [("", 0, 5)]}, "the document is missing"),
-        ({"1": [("d", 0, 5)], 1: [("d", 5, 9)]}, "'1' and 1 are the same topic; expected one list"),
-        ({"1": [SimpleNamespace(page_content="a", metadata=["d"])]}, "set metadata['source']"),
+        (
+            {"1": [SimpleNamespace(page_content="a", metadata=["d"])]},
+            "name it doc, source or metadata",
+        ),
         ({"1": [{"doc": "d", "start": 0, "text": 5}]}, "text is int 5; expected text"),
         (
             {"1": [{"doc": "d", "start": 3, "end": 4, "text": "abc"}]},
             "[3,4) has length 1, but its text has 3",
         ),
         ({"1": [{"doc": "d", "start": 3, "end": 4, "tokens": -1}]}, "tokens -1 is out of range"),
-        ({"1": [{"doc": "d", "text": "abc"}]}, "give start and end, or give texts="),
+        ({"1": [{"doc": "d", "text": "abc"}]}, "give start and end, or texts="),
         ({"1": [{"doc": "d", "start": True, "end": 4}]}, "start is bool True"),
-        ("my.run", "foveal.read_run reads files"),
-        (None, "NoneType cannot be a run"),
-        ([("d", 0, 5)], "results without topics"),
+        ("my.run", "foveal.read_run and foveal.read_judgements read files"),
+        (None, "None cannot be a run"),
+        ([("d", 0, 5)], "cannot be a run; expected {topic: [(doc, start, end), ...]}"),
     ],
     ids=lambda value: ascii(value)[:40],
 )

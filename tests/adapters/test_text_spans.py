@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +12,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.adapters.from_objects import locate_results
 from foveal.errors import InputError, UsageError
 from foveal.files.source import Source
 from foveal.formats.jsonl import documents_needed
@@ -118,8 +118,12 @@ def run(*results: dict[str, Any], header: dict[str, Any] | None = None) -> Sourc
     return Source.of_text(f"{text}\n", "a.jsonl")
 
 
+def align(source: Source, texts: Mapping[str, str], **policies: str) -> foveal.Run:
+    return foveal.read_run(source, texts=TextLocator(texts, **policies))
+
+
 def test_results_with_places_keep_them() -> None:
-    placed = locate_results(
+    placed = align(
         run({"text": "at noon"}, {"start": 3, "end": 9, "text": "café"}, {"xpath": "/a[1]/p[1]"}),
         TEXTS,
     )
@@ -131,7 +135,7 @@ def test_results_of_a_json_array_are_located() -> None:
     results = [{"topic": "1", "doc": "d", "text": text} for text in ("at noon", "again")]
     source = Source.of_text(json.dumps(results, indent=1), "a.json")
     assert documents_needed(source, "text") == (frozenset("d"), False)
-    placed = locate_results(source, TEXTS)
+    placed = align(source, TEXTS)
     assert placed.start.tolist() == [TEXT.index("at noon"), TEXT.index("again")]
     assert placed.line.tolist() == [2, 7]
 
@@ -149,7 +153,7 @@ def test_readers_locate_texts_too() -> None:
 
 def test_the_order_and_the_lines_stay() -> None:
     source = run({"text": "again", "rank": 2}, {"text": "noon", "rank": 1})
-    placed = locate_results(source, TEXTS)
+    placed = align(source, TEXTS)
     assert placed.line.tolist() == [2, 1]
     assert [TEXT[s:e] for s, e in zip(placed.start, placed.end, strict=True)] == ["noon", "again"]
     assert placed.source.sha256 == source.sha256
@@ -159,13 +163,13 @@ def test_the_order_and_the_lines_stay() -> None:
 @pytest.mark.parametrize("end", ["exclusive", "inclusive"])
 def test_other_results_may_count_otherwise(unit: str, end: str) -> None:
     header = {"format": "foveal-run", "unit": unit, "end": end}
-    placed = locate_results(run({"text": "fin"}, {"text": "𝄞"}, header=header), TEXTS)
+    placed = align(run({"text": "fin"}, {"text": "𝄞"}, header=header), TEXTS)
     assert [TEXT[s:e] for s, e in zip(placed.start, placed.end, strict=True)] == ["ﬁn", "𝄞"]
 
 
 def test_every_text_without_a_place_is_reported_with_its_line() -> None:
     with pytest.raises(InputError) as caught:
-        locate_results(
+        align(
             run({"text": "café"}, {"text": "noon"}, {"text": "x" * 90}, {"text": "a", "doc": "f"}),
             TEXTS,
         )
@@ -182,7 +186,7 @@ def test_every_text_without_a_place_is_reported_with_its_line() -> None:
 
 def test_what_to_do_with_them_may_be_said_and_is_noted() -> None:
     source = run({"text": "café"}, {"text": "noon"}, {"text": "x"}, {"text": "a", "doc": "f"})
-    placed = locate_results(source, TEXTS, ambiguous="first", missing="empty")
+    placed = align(source, TEXTS, ambiguous="first", missing="empty")
     assert placed.start.tolist() == [4, TEXT.index("noon"), 0, 0]
     assert placed.end.tolist() == [8, TEXT.index("noon") + 4, 0, 0]
     assert placed.notes == (
@@ -191,13 +195,13 @@ def test_what_to_do_with_them_may_be_said_and_is_noted() -> None:
         "texts that are not in their document, left empty: 1",
         "texts of documents that are not known, left empty: 1",
     )
-    empty = locate_results(source, TEXTS, ambiguous="empty", missing="empty")
+    empty = align(source, TEXTS, ambiguous="empty", missing="empty")
     assert empty.end.tolist()[0] == 0
 
 
 def test_unknown_ways_are_refused() -> None:
     with pytest.raises(UsageError, match="'last' is not one of error, first, empty"):
-        locate_results(run({"text": "noon"}), TEXTS, ambiguous="last")
+        align(run({"text": "noon"}), TEXTS, ambiguous="last")
 
 
 @pytest.mark.parametrize(
@@ -212,13 +216,13 @@ def test_unknown_ways_are_refused() -> None:
 )
 def test_other_defects_are_those_of_any_run(line: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        locate_results(Source.of_text(line, "a.jsonl"), TEXTS)
+        align(Source.of_text(line, "a.jsonl"), TEXTS)
     assert str(caught.value).startswith(message)
 
 
 def test_runs_of_other_formats_are_read_as_they_are() -> None:
     source = Source.of_text("1 Q0 d 1 2 mine 4 4\n", "a.run")
-    assert locate_results(source, {}).start.tolist() == [4]
+    assert align(source, {}).start.tolist() == [4]
     assert documents_needed(source, "text")[0] == frozenset()
 
 
@@ -231,4 +235,4 @@ def test_where_offsets_are_bytes_all_documents_are_needed() -> None:
     header = {"format": "foveal-run", "unit": "byte"}
     source = run({"text": "fin"}, {"start": 1, "end": 2, "doc": "e"}, header=header)
     assert documents_needed(source, "text")[0] == {"d", "e"}
-    assert locate_results(source, TEXTS).start.tolist() == [TEXT.index("ﬁ"), 1]
+    assert align(source, TEXTS).start.tolist() == [TEXT.index("ﬁ"), 1]

@@ -454,7 +454,7 @@ def test_measures_ask_only_for_what_they_use(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", [(40, 10), (-1, 5)])
 def test_spans_made_by_hand_are_checked(bad: tuple[int, int]) -> None:
-    with pytest.raises(UsageError, match="is no span"):
+    with pytest.raises(UsageError, match="is not a span"):
         Run.from_results({"1": [("A", *bad)]})
 
 

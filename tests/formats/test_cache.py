@@ -46,7 +46,8 @@ some_runs = st.dictionaries(names, st.lists(results, min_size=1, max_size=5), mi
 
 def everything(run: foveal.Run) -> dict[str, Any]:
     """All that a run holds, to the bit."""
-    held = {field.name: getattr(run, field.name) for field in fields(run)}
+    held = {field.name: getattr(run, field.name) for field in fields(run)} | {**run.columns}
+    held["columns"] = [*run.columns]
     for name, value in held.items():
         if isinstance(value, np.ndarray):
             held[name] = (value.dtype.str, value.shape, value.tobytes(), value.flags.writeable)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pytest
 
 import foveal
-from foveal.adapters.gold_formats import read_foreign_run, read_gold, read_texts
+from foveal.adapters.gold_formats import RUN_FORMATS, read_gold, read_texts
+from foveal.files.source import Source
 from foveal.formats import read_run
 from foveal.model import Judgements, Run
 from shared_data import DATA
@@ -221,7 +222,7 @@ def test_legalbench_rag_both_ways(
 @pytest.mark.parametrize("number", ["01", "02"])
 def test_trec_genomics_topic_by_topic(number: str) -> None:
     gold, _ = read_gold(GENOMICS / "gold.txt")
-    run = read_foreign_run(GENOMICS / f"run-{number}.txt", "trec-genomics-run")
+    run = RUN_FORMATS["trec-genomics-run"](Source.open(GENOMICS / f"run-{number}.txt"))
     with (GENOMICS / f"official-{number}.per_topic.tsv").open() as file:
         official = {
             (row["MEASURE"].strip(), row["TOPIC"]): float(row["SCORE"])

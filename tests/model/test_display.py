@@ -6,7 +6,6 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,8 +14,8 @@ from foveal.analysis import compare, correlate
 from foveal.analysis.fidelity import fidelity
 from foveal.analysis.recall_bases import recall_base
 from foveal.measures import toy
-from foveal.model import Judgements, Results, Run, Topic, Topics
-from foveal.model.tables import Table, preview_frame, to_html
+from foveal.model import Judgements, Results
+from foveal.model.tables import Table, to_html
 from foveal.nexi import parse
 
 EVIL = '<script>alert("x")</script> & co'
@@ -76,12 +75,9 @@ def results(runs: int, measures: int) -> Results:
 
 
 def shown() -> dict[str, Any]:
-    judged = {"1": {EVIL: {"spans": [(0, 5)], "length": 9}}}
     scores = {"x": (0.1, 0.2, 0.4), EVIL: (0.5, 0.7, 0.9)}
     tidy = [(run, str(t), "AP", v) for run, vs in scores.items() for t, v in enumerate(vs)]
     return {
-        "run": Run.from_results({"1": [(EVIL, 0, 5)]}, name=EVIL),
-        "judgements": Judgements.from_highlights(judged),
         "results": results(2, 2),
         "comparison": compare(Results.from_tidy(tidy, {})),
         "baseline": compare(Results.from_tidy(tidy, {}), baseline=EVIL),
@@ -118,15 +114,6 @@ def test_long_texts_are_cut() -> None:
     assert cell == "x" * 79 + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def test_a_frame_is_shortened_and_what_is_left_out_counted() -> None:
-    frame = pl.DataFrame({"n": range(1234), "x": [None, *([0.5] * 1233)], "s": "t"})
-    page = Page(preview_frame("title", frame, "things"))
-    assert page.rows[:3] == [["n", "x", "s"], ["0", "\N{EN DASH}", "t"], ["1", "0.5", "t"]]
-    assert len(page.rows) == 11
-    assert page.text.endswith("and 1,224 more things")
-    assert "more" not in Page(preview_frame("title", frame[:10], "things")).text
-
-
 def test_results_show_at_most_twenty_runs_and_measures() -> None:
     page = Page(results(23, 21)._repr_html_())
     assert [len(row) for row in page.rows] == [21] * 21
@@ -139,14 +126,6 @@ def test_counts_have_no_decimals_and_the_undefined_no_number() -> None:
     rows = [("a", "all", "AP", 0.5), ("a", "all", "num_ret", 12.0), ("a", "all", "P@5", None)]
     page = Page(Results.from_tidy(rows, {})._repr_html_())
     assert page.rows[1] == ["a", "0.5000", "12", "\N{EN DASH}"]
-
-
-def test_a_run_says_its_task_and_how_many_results_there_are() -> None:
-    run = Run.from_results({"1": [(f"D{i}", 0, 5) for i in range(12)]}, name="mine")
-    page = Page(run._repr_html_())
-    assert page.text.startswith("mine: 12 results, 1 topics")
-    assert page.rows[1] == ["1", "D0", "1", "0", "5"]
-    assert page.text.endswith("and 2 more results")
 
 
 def test_a_comparison_raises_its_letters_and_says_how_it_tested() -> None:
@@ -166,12 +145,3 @@ def test_a_recall_base_shows_its_trees() -> None:
     ideal = [row[0].split()[-1] for row in rows if row[-2] == "yes"]
     assert ideal == ["p[1]", "p[2]", "p[1]", "p[1]", "p[2]"]
     assert "5 ideal worth 4.0000" in page.text
-
-
-def test_topics_show_the_fields_that_some_of_them_have() -> None:
-    topics = Topics.of([Topic("1", title=EVIL), Topic("2", castitle="//p[about(., sea)]")])
-    assert Page(topics._repr_html_()).rows == [
-        ["id", "title", "castitle"],
-        ["1", EVIL, "\N{EN DASH}"],
-        ["2", "\N{EN DASH}", "//p[about(., sea)]"],
-    ]

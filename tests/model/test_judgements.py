@@ -295,9 +295,3 @@ def test_chosen_rows_keep_every_column() -> None:
 
 def to_list(value: Any) -> Any:
     return value.to_list() if isinstance(value, pl.Series) else value
-
-
-def test_a_notebook_shows_the_first_spans() -> None:
-    html = Judgements.from_highlights(TOY)._repr_html_()
-    assert "3 documents judged" in html
-    assert "<table" in html

@@ -101,14 +101,6 @@ def test_the_wide_view_has_a_column_per_measure(results: Results) -> None:
     ]
 
 
-def test_pandas_gets_the_tidy_rows(results: Results) -> None:
-    pytest.importorskip("pandas")
-    frame = results.to_pandas()
-    assert list(frame.columns) == ["run", "topic", "measure", "value"]
-    assert pl.DataFrame(frame.to_dict("list")).equals(results.tidy())
-    assert len(results.to_pandas(per_topic=False)) == 4
-
-
 def test_a_notebook_shows_the_wide_table(results: Results) -> None:
     html = results._repr_html_()
     assert "<table" in html
@@ -218,7 +210,7 @@ def test_joined_results_keep_all_inputs_and_what_they_agree_on() -> None:
     [
         (scored("b", judgements="j2"), "with different judgements"),
         (scored("b", options={"topics": "run"}), "with different options"),
-        (scored("b", task="2009.Focused"), "for different tasks"),
+        (scored("b", task="2009.Focused"), "with different tasks"),
         (
             scored("b", inputs=[{"kind": "collection", "path": "c", "sha256": "h"}]),
             "with different collections",

@@ -137,13 +137,6 @@ def test_the_frame_shows_ranks_and_null_where_a_place_is_not_known() -> None:
     ]
 
 
-def test_a_notebook_shows_the_escaped_name_and_the_first_results() -> None:
-    html = Run.from_results(RESULTS, name="<b> & co")._repr_html_()
-    assert "&lt;b&gt; &amp; co" in html
-    assert "4 results" in html
-    assert "<table" in html
-
-
 ELEMENTS = st.lists(st.tuples(st.sampled_from("12"), st.sampled_from("AB"), st.integers(0, 3)))
 
 

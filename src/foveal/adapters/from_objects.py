@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from foveal.adapters.object_rows import FRAMEWORKS, DocOf, frame_of, is_row, read_rows
+from foveal.adapters.object_rows import DocOf, frame_of, is_row, read_rows
 from foveal.errors import UsageError, some
 from foveal.files.source import Source
-from foveal.formats import read_run
 from foveal.formats.columns import parse_results
 from foveal.formats.jsonl import build_judgements, merge_rows
 from foveal.formats.locate import TextLocator, TextSpan
 from foveal.formats.rows import (
     NAME_RULES,
-    RULES,
     RowRule,
     RowTable,
     check_rules,
     list_offset_rules,
     raise_problems,
 )
-from foveal.formats.xpaths import is_root
 from foveal.model import Judgements, Provenance, Run
 
 _OF_SPAN = ("start", "end", "grade", "prefix", "suffix", "sets", "aspects")
-
-
-# -- runs ------------------------------------------------------------------------------------------
 
 
 def run_of(
@@ -56,8 +49,7 @@ def run_of(
     name : str, optional
         The name of the run; by default the one in the column ``run`` of a frame, else ``run``.
     doc : str or callable, optional
-        The field (of the metadata, the dict or the frame) that names the document, or a function
-        of the result, where it is not the usual one of the framework.
+        The field that names the document, or a function of the result, if it is not a usual one.
     texts : mapping of str to str, optional
         The text of each document. Results with offsets and text are compared with it; results
         with nothing but their text are placed by it.
@@ -71,61 +63,42 @@ def run_of(
     --------
     >>> run_of({"1": [("d1", 20, 40, 9.5), ("d2", 0, 50, 7.25)]}, name="mine").score.tolist()
     [9.5, 7.25]
-    >>> chunks = [{"source": "d1", "start_index": 20, "text": "a reaction ferry"}]
-    >>> run_of({"1": chunks}).to_frame().rows()
-    [('1', 'd1', 1, 20, 36)]
     >>> run_of({"1": [{"doc": "d1", "text": "ferry"}]}, texts={"d1": "a ferry"}).start.tolist()
     [2]
     """
     locator, frame = TextLocator(texts, ambiguous, missing), frame_of(results)
-    names: list[Any] = []
-    if frame is not None and "run" in frame.columns:
+    if name is None and frame is not None and "run" in frame.columns and len(frame):
         names = frame["run"].cast(pl.String).unique(maintain_order=True).to_list()
-    if None in names:
-        raise UsageError(
-            "a row of the frame has no name in the column 'run'; expected one in each row, or no "
-            "such column"
-        )
-    if len(names) > 1:
-        raise UsageError(
-            f"the frame holds {len(names)} runs: {some(names)}; expected one. "
-            "foveal.evaluate takes all of them"
-        )
-    name = name or (names[0] if names else "run")
-    is_ranked = frame is None and isinstance(results, Mapping)
+        if len(names) > 1 or None in names:
+            raise UsageError(
+                f"the frame names the runs {some([*map(str, names)])}; expected one name in all "
+                "rows. foveal.evaluate takes several runs"
+            )
+        name = names[0]
+    name = name or "run"
     rows = read_rows(results if frame is None else frame, name, doc, is_run=True)
-    line, score = rows["line"].to_numpy(), rows["score"]
-    raise_problems(check_rules(name, line, rows, _LIST_RULES if is_ranked else []))
+    rank, line = pl.col("rank"), rows["line"].to_numpy()
+    if frame is None and isinstance(results, Mapping):  # the list is the order
+        rows = rows.with_columns(
+            pl.when(rank.null_count() == 0)
+            .then(rank)
+            .otherwise(pl.int_range(1, pl.len() + 1).over("topic"))
+        )
+        falls = (rank < rank.shift(1)) & (pl.col("topic") == pl.col("topic").shift(1))
+        message = "rank {rank} after a higher one; expected a list in rank order"
+        raise_problems(check_rules(name, line, rows, [RowRule("run.rank", falls, message)]))
     rows, notes = _place_rows(rows, name, locator)
-    whole = rows["start"].is_null() & rows["xpath"].is_null()
-    if whole.any():
-        notes += (f"results without start and end, taken as whole documents: {whole.sum()}",)
+    whole = pl.col("start").is_null() & pl.col("xpath").is_null()
+    if number := rows.select(whole.sum()).item():
+        notes += (f"results without start and end, taken as whole documents: {number}",)
     if texts is not None:
-        whole |= rows["start"].is_null() & pl.Series(is_root(rows["xpath"]))
         start, end = (pl.when(~whole).then(name) for name in ("start", "end"))
         rows = rows.with_columns(start=start.otherwise(0), end=end.otherwise("size"))
-    if is_ranked:  # the list is the order, whatever the scores are
-        rank = pl.when(pl.col("rank").null_count() == 0).then("rank")
-        rows = rows.with_columns(rank=rank, score=pl.lit(None, dtype=pl.Float64))
-        if 0 < score.count() < len(score):
-            unscored = score.null_count()
-            notes += (f"results without a score, so that all scores are left out: {unscored}",)
     rows = rows.with_columns(bep=pl.lit(None, dtype=pl.Int64))
     run: Run = parse_results(RowTable(rows, line), Source(name, b"", ""), name=name).checked()
-    if is_ranked and score.count() == len(score) > 0:
-        run = replace(run, score=score.to_numpy()[run.line - 1])
     length = None if texts is None else rows["size"].to_numpy()[run.line - 1]
-    return replace(run, notes=(*notes, *run.notes), source=Provenance(name), length=length)
-
-
-_LIST_RULES = [
-    RULES["score"],
-    RowRule(
-        "run.rank",
-        (pl.col("rank") < pl.col("rank").shift(1)) & (pl.col("topic") == pl.col("topic").shift(1)),
-        "rank {rank} after a higher one; expected a list in rank order",
-    ),
-]
+    notes = (*notes, *run.notes)
+    return run.with_columns(length=length, notes=notes, source=Provenance(name))
 
 
 def runs_of(results: Any) -> list[Run | str | Path]:
@@ -135,66 +108,26 @@ def runs_of(results: Any) -> list[Run | str | Path]:
     it names. A sequence holds runs and names of files; several runs of Python objects are made
     with `run_of` and named there, so that no name of a run can be mistaken for a topic.
 
-    >>> runs_of({"1": [("d1", 0, 40)]})
-    [<Run 'run': 1 results, 1 topics>]
     >>> frame = pl.DataFrame({"run": ["a", "b"], "topic": "1", "doc": "d1", "start": 0, "end": 9})
     >>> runs_of(frame)
     [<Run 'a': 1 results, 1 topics>, <Run 'b': 1 results, 1 topics>]
     """
-    if isinstance(results, (Run, str, Path)):
-        return [results]
     frame = frame_of(results)
     if frame is not None and "run" in frame.columns:
         return [run_of(own) for own in frame.partition_by("run", maintain_order=True)]
+    if isinstance(results, (Run, str, Path)):
+        return [results]
     is_one = frame is not None or isinstance(results, (bytes, Mapping))
-    if is_one or not isinstance(results, Iterable):
-        return [run_of(results)]
-    items = [*results]
-    if all(isinstance(item, (Run, str, Path)) for item in items):
+    items = [results] if is_one or not isinstance(results, Iterable) else [*results]
+    if items and all(isinstance(item, (Run, str, Path)) for item in items):
         return items
-    for item in items:
-        if (isinstance(item, Mapping) and not is_row(item)) or frame_of(item) is not None:
-            raise UsageError(
-                "runs of Python objects in a list have no names; give each its own: "
-                "foveal.run_of(results, name=...)"
-            )
-    return [run_of(items)]
-
-
-def locate_results(
-    run: str | Path | Source,
-    texts: Mapping[str, str] | TextLocator,
-    *,
-    ambiguous: str = "error",
-    missing: str = "error",
-) -> Run:
-    """Read a run of JSON Lines in which results may be given by their `text` alone.
-
-    Parameters
-    ----------
-    run : path or Source
-        Results with offsets keep them; a run of another format is read as it is.
-    texts : mapping of str to str, or TextLocator
-        The text of each document. A locator remembers what it found for the next run.
-    ambiguous, missing : str
-        Texts without exactly one place, as for `foveal.run_of`.
-
-    Examples
-    --------
-    >>> line = '{"topic": "1", "doc": "d", "text": "or not"}'
-    >>> run = locate_results(Source.of_text(line, "a.jsonl"), {"d": "To be, or not to be."})
-    >>> run.start.tolist(), run.end.tolist(), run.notes
-    ([7], [13], ('spans located by their text: 1',))
-    """
-    locator = texts if isinstance(texts, TextLocator) else TextLocator(texts, ambiguous, missing)
-    return read_run(run, texts=locator)
-
-
-align = locate_results
-"""The name that `foveal` exports."""
-
-
-# -- judgements ------------------------------------------------------------------------------------
+    named = [isinstance(item, Mapping) and not is_row(item) for item in items]
+    if not is_one and (any(named) or any(frame_of(item) is not None for item in items)):
+        raise UsageError(
+            "runs of Python objects in a list have no names; give each its own: "
+            "foveal.run_of(results, name=...)"
+        )
+    return [run_of(results if is_one else items)]
 
 
 def judgements_of(
@@ -204,28 +137,18 @@ def judgements_of(
     doc: DocOf = None,
     texts: Mapping[str, str] | None = None,
 ) -> Judgements:
-    """Return judgements from Python objects.
+    """Return judgements from Python objects, called `name` in messages.
 
-    Parameters
-    ----------
-    objects : mapping, data frame or sequence of rows
-        ``{topic: [span, ...]}`` where a span is a tuple ``(doc, start, end)`` with the grade as
-        an optional fourth, a dict, which may name the evidence ``sets`` it belongs to, or an
-        object of a framework; or ``{topic: {doc: [(start, end), ...]}}``, where an empty list is
-        a document judged not relevant, and a dict of ``spans``, ``length`` and ``bep`` may replace
-        a list. Or a frame of Polars or pandas, or a list of dicts or tuples that begin with the
-        topic. Rows without start and end are documents judged not relevant, unless no row has
-        them: then ``grade`` judges whole documents.
-    name : str
-        Their name in messages.
-    doc : str or callable, optional
-        The field that names the document, or a function of the object.
-    texts : mapping of str to str, optional
-        The text of each document. It gives their lengths; spans that quote it are compared with
-        it, and spans that have nothing but the quote are placed by it.
+    `objects` are ``{topic: [span, ...]}`` where a span is a tuple ``(doc, start, end)`` with the
+    grade as an optional fourth, a dict, which may name the evidence ``sets`` it belongs to, or an
+    object of a framework; or ``{topic: {doc: [(start, end), ...]}}``, where an empty list is a
+    document judged not relevant, and a dict of ``spans``, ``length`` and ``bep`` may replace a
+    list. Or a frame of Polars or pandas, or a list of dicts or tuples that begin with the topic.
+    Rows without start and end are documents judged not relevant, unless no row has them: then
+    ``grade`` judges whole documents. `doc` is the field that names the document, or a function of
+    the object. `texts` of documents give their lengths; spans are compared with them or placed by
+    them as in `run_of`.
 
-    Examples
-    --------
     >>> judgements_of({"1": [("d1", 10, 40)], "2": {"d1": [], "d2": [(0, 9)]}})
     <Judgements: 2 topics, 3 documents judged, 2 relevant>
     >>> truth = judgements_of({"1": [{"doc": "d1", "quote": "ferry"}]}, texts={"d1": "a ferry"})
@@ -234,12 +157,8 @@ def judgements_of(
     """
     rows = read_rows(objects, name, doc, is_run=False)
     rows, notes = _place_rows(rows, name, TextLocator(texts), is_judged=True)
-    empty = [
-        str(topic)
-        for topic, own in (objects.items() if isinstance(objects, Mapping) else ())
-        if isinstance(own, (list, tuple, Mapping)) and not own
-    ]
-    if empty:
+    lists = objects.items() if isinstance(objects, Mapping) else ()
+    if empty := [str(topic) for topic, own in lists if not own]:
         notes = (f"topics without any judgement, left out: {some(empty)}", *notes)
     rows = rows.with_columns(length=pl.coalesce("length", "size"))
     return group_spans(rows, Source(name, b"", ""), notes=notes)
@@ -248,16 +167,12 @@ def judgements_of(
 def judgements_or_files(given: Any) -> Judgements | str | Path | Sequence[str | Path]:
     """Return judgements and names of files as they are, and other objects as judgements.
 
-    >>> judgements_or_files("qrels.jsonl")
-    'qrels.jsonl'
-    >>> judgements_or_files({"1": [("d1", 10, 40)]})
-    <Judgements: 1 topics, 1 documents judged, 1 relevant>
+    >>> judgements_or_files("qrels.jsonl"), judgements_or_files({"1": [("d1", 10, 40)]})
+    ('qrels.jsonl', <Judgements: 1 topics, 1 documents judged, 1 relevant>)
     """
-    if isinstance(given, (Judgements, str, Path)):
-        return given
-    if isinstance(given, Sequence) and all(isinstance(one, (str, Path)) for one in given):
-        return given
-    return judgements_of(given)
+    files = given if isinstance(given, Sequence) else [given]
+    is_read = all(isinstance(own, (Judgements, str, Path)) for own in files)
+    return given if is_read else judgements_of(given)
 
 
 _SPAN_RULES = [
@@ -291,10 +206,7 @@ def group_spans(frame: pl.DataFrame, source: Source, **extra: Any) -> Judgements
     )
     rows, problems = merge_rows(rows, source.path)
     judgements = build_judgements(rows, source, has_text=has_text, problems=problems, **extra)
-    return judgements if frame["grade"].count() else replace(judgements, grade=None)
-
-
-# -- places ----------------------------------------------------------------------------------------
+    return judgements if frame["grade"].count() else judgements.with_columns(grade=None)
 
 
 def _place_rows(
@@ -308,43 +220,35 @@ def _place_rows(
     start, end, text, texts = pl.col("start"), pl.col("end"), pl.col("text"), locator.texts
     has_path = pl.col("xpath").is_not_null() if "xpath" in frame.columns else pl.lit(value=False)
     # Splitters write -1 where they did not find their own chunk again.
-    frame = frame.with_columns(lost=(start == -1).fill_null(value=False) & text.is_not_null())
-    frame = frame.with_columns(pl.when(~pl.col("lost")).then(pl.col("start", "end")).name.keep())
+    lost = ((start == -1) & text.is_not_null()).fill_null(value=False)
+    frame = frame.with_columns(pl.when(~lost).then(pl.col("start", "end")).name.keep())
     by_text = start.is_null() & end.is_null() & text.is_not_null() & ~has_path
     frame = frame.with_columns(by_text=by_text, chars=text.str.len_chars().cast(pl.Int64))
     frame = frame.with_columns(end=pl.coalesce(end, start + pl.col("chars")))
     frame = frame.with_columns(size=end - start)
-    unnamed, rules = pl.col("doc").fill_null("") == "", list[RowRule]()
-    if is_judged or texts is not None:  # else `parse_results` checks them
-        rules += [*NAME_RULES[:2], *list_offset_rules()]
+    unnamed, rules = pl.col("doc").fill_null("") == "", [*NAME_RULES[:2], *list_offset_rules()]
     if texts is None:
-        lost = "its start is -1, the splitter lost it; give texts="
         differs = "[{start},{end}) has length {size}, but its text has {chars}"
-        rules.append(RowRule("span.needs_text", pl.col("lost"), lost))
         rules.append(RowRule("span.quote", pl.col("size") != pl.col("chars"), differs))
     else:
         docs = [doc for doc in frame["doc"].unique() if doc and doc not in texts]
         message = "document {doc} is not among the texts"
         rules.append(RowRule("span.unknown_document", pl.col("doc").is_in(docs), message))
         unnamed &= ~(pl.col("by_text") & is_judged)  # the quote says which document it is
-    no_start = pl.col("by_text") & ~pl.col("lost") & (texts is None)
-    for kind in frame.filter(unnamed | no_start)["kind"].unique():
-        is_kind, label, own = pl.col("kind") == kind, f"topic {{topic}}, {kind}", FRAMEWORKS[kind]
-        message = f"{label}: the document is missing; {own.no_doc}"
-        rules.append(RowRule("doc.missing", unnamed & is_kind, message))
-        message = f"{label}: its start is missing; {own.no_start}, or give texts="
-        rules.append(RowRule("span.needs_text", no_start & is_kind, message))
+    message = "topic {topic}: the document is missing; name it doc, source or metadata['source'], "
+    rules.append(RowRule("doc.missing", unnamed, f"{message}or give its field: doc='...'"))
+    message = "topic {topic}: the start is missing or -1; let the splitter note it (LangChain: "
+    message += "add_start_index=True), or give start and end, or texts="
+    rules.append(RowRule("span.needs_text", pl.col("by_text") & (texts is None), message))
     raise_problems(check_rules(path, frame["line"].to_numpy(), frame, rules))
     if texts is None:
         return frame.with_columns(size=pl.lit(None, dtype=pl.Int64)), ()
     quote = pl.when(pl.col("by_text") | start.is_not_null()).then(text)
     context = [name for name in ("prefix", "suffix") if name in frame.columns]
-    given = frame.select(
-        "line", "topic", "kind", "doc", "start", "end", quote, *context
-    ).iter_rows()
+    given = frame.select("line", "topic", "doc", "start", "end", quote, *context)
     spans = (
-        (line, f"topic {topic!r}, {kind}: ", TextSpan(doc or None, *place))
-        for line, topic, kind, doc, *place in given
+        (line, f"topic {topic!r}: ", TextSpan(doc or None, *place))
+        for line, topic, doc, *place in given.iter_rows()
     )
     placed: list[Any] = locator.place_all(spans, path)
     sizes = [(*own[:3], len(texts[own.doc])) for own in placed]

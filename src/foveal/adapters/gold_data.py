@@ -1,22 +1,20 @@
 """Gold data as parsed from a file, and the judgements and topics made of it.
 
-JSON is parsed with msgspec: a wrong value is named by its path, such as ``$.tests[3].span``.
-`build_judgements` then places all spans in the texts of their documents.
+A wrong value of JSON is named by its path, such as ``$.tests[3].span``. `build_judgements` then
+places all spans in the texts of their documents.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter, UserDict
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import msgspec
 import polars as pl
-from msgspec import Raw
 
 from foveal.adapters.from_objects import group_spans
 from foveal.adapters.object_rows import COLUMNS, OF_JUDGEMENTS
@@ -33,20 +31,20 @@ Texts = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A JSON value in a file of gold data, with its line and path."""
+    """A JSON value in a file of gold data, with its path and the line where the JSON begins."""
 
     gold: GoldFile
     value: Any
-    line: int
+    line: int = 1
     path: str = "$"
 
     def error(self, text: str, code: str = "gold.structure") -> InputError:
         return self.gold.source.error(code, self.line, f"{self.path}{text}")
 
-    def convert(self, kind: Any, decode: Callable[..., Any] = msgspec.convert) -> Any:
+    def convert(self, kind: Any) -> Any:
         """Return the value if it is of this kind; a part that is not is named by its path."""
         try:
-            return decode(self.value, type=kind)
+            return msgspec.convert(self.value, kind)
         except msgspec.ValidationError as error:
             text = describe_mismatch(self.value, error, self.path)
             raise self.gold.source.error("gold.structure", self.line, text) from None
@@ -54,10 +52,9 @@ class Entry:
     def get(self, name: str, kind: Any) -> Any:
         """Return a field of an object that must have it."""
         fields = self.convert(dict)
-        value = fields.get(name)
         if name not in fields and kind is not object and type(None) not in get_args(kind):
             raise self.error(f": {name} is missing")
-        return Entry(self.gold, value, self.line, f"{self.path}.{name}").convert(kind)
+        return Entry(self.gold, fields.get(name), self.line, f"{self.path}.{name}").convert(kind)
 
     def find(self, name: str, kind: Any) -> Any:
         """Return a field of an object, None if it is absent or null."""
@@ -69,12 +66,17 @@ class Entry:
 
     def each(self, name: str, *, optional: bool = False) -> Iterator[Entry]:
         """Yield the items of a list, or the value of a field that is not a list."""
-        value, path = self.get(name, object), f"{self.path}.{name}"
-        if isinstance(value, list):
-            for i, item in enumerate(value):
-                yield Entry(self.gold, item, self.line, f"{path}[{i}]")
-        elif value is not None or not optional:
-            yield Entry(self.gold, value, self.line, path)
+        own = Entry(self.gold, self.get(name, object), self.line, f"{self.path}.{name}")
+        if isinstance(own.value, list):
+            yield from own.items()
+        elif own.value is not None or not optional:
+            yield own
+
+    def items(self, name: str | None = None) -> Iterator[Entry]:
+        """Yield the items of a list, which may be a field."""
+        path = self.path if name is None else f"{self.path}.{name}"
+        for i, item in enumerate(self.convert(list) if name is None else self.get(name, list)):
+            yield Entry(self.gold, item, self.line, f"{path}[{i}]")
 
 
 class GoldSpan(NamedTuple):
@@ -108,8 +110,7 @@ class GoldFile:
             message = f": a topic may not be called {ALL!r}: results use it"
             raise where.error(message, "topic.reserved")
         if str(name) in self.topics and not again:
-            message = f": topic {name!r} is already given on line {self.topics[str(name)][1]}"
-            raise where.error(message, "topics.repeated")
+            raise where.error(f": topic {name!r} is already given above", "topics.repeated")
         self.topics.setdefault(str(name), (title, where.line))
         return str(name)
 
@@ -122,43 +123,29 @@ class GoldFile:
         if self.texts.setdefault(doc, text) != text:
             raise where.error(f": document {doc!r} has another text above", "document.duplicate")
 
-    def decode(self, data: bytes, kind: Any, line: int = 1, path: str = "$") -> Any:
-        """Return a JSON value; `line` and `path` are its place in the file."""
+    def decode(self, data: bytes, line: int = 1) -> Any:
+        """Return a JSON value that begins on this line."""
         try:
             try:
-                return Entry(self, data, line, path).convert(kind, msgspec.json.decode)
+                return msgspec.json.decode(data)
             except msgspec.DecodeError:
                 # NaN is not JSON, but pandas writes it where there is no value.
                 value = json.loads(data, parse_constant=lambda _: None)
-                again = json.dumps(value, ensure_ascii=False).encode()
-                return Entry(self, again, line, path).convert(kind, msgspec.json.decode)
+                return msgspec.json.decode(json.dumps(value))
         except (ValueError, RecursionError) as error:
             line += getattr(error, "lineno", 1) - 1
             raise self.source.error("json.syntax", line, f"not valid JSON: {error}") from None
+
+    def read(self) -> Entry:
+        """Return the JSON value of the whole file."""
+        self.source.check_utf8()
+        return Entry(self, self.decode(self.source.data))
 
     def read_lines(self) -> Iterator[Entry]:
         """Yield the JSON values of a file that has one on each line."""
         self.source.check_utf8()
         for number, line in first_lines(self.source.data, self.source.data.count(b"\n") + 1):
-            yield Entry(self, self.decode(line, object, number), number)
-
-    def read_entries(self, *names: str, kind: type = list[Raw]) -> Iterator[tuple[Any, Entry]]:
-        """Yield the items of a list or object, to which `names` lead, with their keys."""
-        self.source.check_utf8()
-        whole = data = self.source.data
-        path, at, counted, line = "$", 0, 0, 1
-        for name in names:
-            root = Entry(self, self.decode(data, dict[str, Raw], path=path), 1, path)
-            path, data = f"{path}.{name}", bytes(root.get(name, Raw))
-        entries: Any = self.decode(data, kind, path=path)
-        for key, entry in entries.items() if isinstance(entries, dict) else enumerate(entries):
-            data = bytes(entry)
-            found = whole.find(data, at)
-            if found >= 0:
-                line += whole.count(b"\n", counted, found)
-                counted, at = found, found + len(data)
-            own = f"{path}[{key!r}]"
-            yield key, Entry(self, self.decode(data, object, line, own), line, own)
+            yield Entry(self, self.decode(line, number), number)
 
 
 def build_judgements(
@@ -170,10 +157,7 @@ def build_judgements(
     quotes that still do not match. Without them a mismatch is an error.
     """
     if (repair or drop_mismatches) and texts is None:
-        raise UsageError(
-            "--repair and --drop-mismatches compare quotes with the documents; give their texts "
-            "(--texts)"
-        )
+        raise UsageError("--repair and --drop-mismatches take the documents (--texts)")
     # Topics may come back later in the file.
     order = {name: i for i, name in enumerate(gold.topics)}
     asked = sorted(gold.spans, key=lambda own: order[own.topic])
@@ -186,22 +170,22 @@ def build_judgements(
         )
     except InputError as error:
         wrong = sum(problem.code == "span.quote" for problem in error.problems)
-        spans = [own.span for own in asked]
-        compared = sum(None not in (own.start, own.quote) and own.doc in locator for own in spans)
+        quoted = sum(None not in (own.span.quote, own.span.start) for own in asked)
         summary = (
-            f"{gold.source.path}: quotes that do not match their text: {wrong} of {compared}; "
+            f"{gold.source.path}: quotes that do not match their text: {wrong} of {quoted}; "
             f"--repair moves those that occur once within {NEAR} characters, --drop-mismatches "
             "leaves out the others"
         )
         raise InputError(error.problems, summary=summary if wrong else None) from None
-    pairs = [(own, found) for own, found in zip(asked, placed, strict=True) if found is not None]
-    dropped = Counter(own.topic for own, found in zip(asked, placed, strict=True) if found is None)
+    pairs = [*zip(asked, placed, strict=True)]
     # A topic that lost all its quotes must not look like one without an answer.
-    held = {own.topic for own, found in pairs if found.start is not None}
+    held = {own.topic for own, found in pairs if found is not None and found.start is not None}
+    dropped = dict.fromkeys(own.topic for own, found in pairs if found is None)
     lost = [name for name in dropped if name not in held]
+    kept = {name: own for name, own in gold.topics.items() if name not in lost}
     rows = list[dict[str, Any]]()
     for own, found in pairs:
-        if own.topic in lost:
+        if found is None or own.topic in lost:
             continue
         text, quote = locator.get(found.doc), own.span.quote
         if quote is not None and own.span.is_loose and text is not None:
@@ -212,13 +196,13 @@ def build_judgements(
         rows.append(row | {"length": None if text is None else len(text)})
     if not rows:
         raise gold.source.error("gold.empty", None, "no question has any evidence")
-    moved = sum(found.how == MOVED for _, found in pairs)
+    moved = sum(found.how == MOVED for found in placed if found is not None)
     notes = {
         f"quotes moved to the only place within {NEAR} characters: {moved}": moved,
-        f"quotes left out because they do not match their text: {dropped.total()}": dropped,
+        f"quotes left out because they do not match their text: {placed.count(None)}": None
+        in placed,
         f"questions left out with their quotes: {len(lost)} ({some(lost)})": lost,
     }
-    kept = {name: own for name, own in gold.topics.items() if name not in lost}
     judgements = group_spans(
         pl.DataFrame(rows, schema={name: COLUMNS[name] for name in (*OF_JUDGEMENTS, "line")}),
         gold.source,
@@ -231,42 +215,22 @@ def build_judgements(
     return judgements, Topics.of(topics, line=lines, source=gold.source.provenance)
 
 
-# -- texts -----------------------------------------------------------------------------------------
-
-
-class FolderTexts(UserDict[str, Any]):
-    """The files of a folder, read when they are asked for.
+def read_texts(path: str | Path) -> Texts:
+    """Return the texts of a folder of files, or of a file with ``{"doc", "text"}`` on each line.
 
     A document is named as its file below the folder, with or without the extension. If two files
     differ only in the extension, neither has the shorter name.
     """
-
-    def __init__(self, folder: str | Path) -> None:
-        files = [path for path in sorted(Path(folder).rglob("*")) if path.is_file()]
-        whole = {path.relative_to(folder).as_posix(): path for path in files}
-        short = [(name.removesuffix(path.suffix), path) for name, path in whole.items()]
-        count = Counter(name for name, _ in short)
-        self.data = {name: path for name, path in short if count[name] == 1} | whole
-        self._read = cache(_read_text)
-
-    def __getitem__(self, name: str) -> str:
-        return self._read(self.data[name])
-
-
-def _read_text(path: Path) -> str:
-    """Return the text of a file; line ends of any kind are one character, as Python reads them."""
-    source = Source.open(path)
-    source.check_utf8()
-    return source.data.decode().replace("\r\n", "\n").replace("\r", "\n")
-
-
-def read_texts(path: str | Path) -> Texts:
-    """Return the texts of a folder of files, or of a file with ``{"doc", "text"}`` on each line."""
-    if Path(path).is_dir():
-        found = FolderTexts(path)
-        if not found:
-            message = "the directory holds no file"
-            raise InputError.at("file.empty_directory", str(path), None, message)
-        return found
-    lines = GoldFile(Source.open(path)).read_lines()
-    return {own.name("doc"): own.get("text", str) for own in lines}
+    if not Path(path).is_dir():
+        lines = GoldFile(Source.open(path)).read_lines()
+        return {own.name("doc"): own.get("text", str) for own in lines}
+    texts, stems = dict[str, str](), list[tuple[str, str]]()
+    for file in sorted(own for own in Path(path).rglob("*") if own.is_file()):
+        source, name = Source.open(file), file.relative_to(path).as_posix()
+        source.check_utf8()
+        # Line ends of any kind are one character, as Python reads them.
+        text = source.data.decode().replace("\r\n", "\n").replace("\r", "\n")
+        stems.append((name.removesuffix(file.suffix), text))
+        texts[name] = text
+    count = Counter(stem for stem, _ in stems)
+    return {stem: text for stem, text in stems if count[stem] == 1} | texts

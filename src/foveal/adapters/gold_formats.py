@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections import ChainMap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
-from msgspec import Raw
-
 from foveal.adapters.gold_data import Entry, GoldFile, Texts, build_judgements, read_texts
-from foveal.errors import InputError, UsageError, some
+from foveal.errors import InputError, UsageError
 from foveal.files.source import Source
 from foveal.formats import trec_genomics
 from foveal.formats.locate import TextSpan
-from foveal.formats.rows import RowRule, check_rules, raise_problems
 from foveal.model import Judgements, Run, Topics
 
 # -- benchmarks ------------------------------------------------------------------------------------
@@ -32,32 +28,31 @@ _CHUNKING = ("question", "references", "corpus_id")
 
 
 def _read_chunking_evaluation(gold: GoldFile) -> None:
-    """Topics are ``ce000``, ``ce001``, ... in the order of the file; a document is a corpus."""
+    """Topics are ``ce000``, ``ce001``, ... in the order of the file; a document is a corpus.
+
+    The line of a topic is the one on which its row ends.
+    """
     gold.source.check_utf8()
     table = csv.DictReader(io.StringIO(gold.source.data.decode(), newline=""), strict=True)
-    line = 1
     try:
-        line += len(table.fieldnames or ()) > 0
         for number, row in enumerate(table):
-            line = table.line_num - sum((own or "").count("\n") for own in row.values())
-            missing = [name for name in _CHUNKING if row.get(name) is None]
-            if missing:
+            line = table.line_num
+            if missing := [name for name in _CHUNKING if row.get(name) is None]:
                 message = f"{missing[0]} is missing; expected the columns {', '.join(_CHUNKING)}"
                 raise gold.source.error("csv.columns", line if missing[0] in row else 1, message)
-            references = gold.decode(row["references"].encode(), object, line, "references")
-            entry = Entry(gold, {"references": references}, line)
+            entry = Entry(gold, {"references": gold.decode(row["references"].encode(), line)}, line)
             topic = gold.ask(f"ce{number:03d}", row["question"], entry)
             for own in entry.each("references"):
                 place = (own.get("start_index", int), own.get("end_index", int))
                 gold.add(topic, own, TextSpan(row["corpus_id"], *place, own.find("content", str)))
-            line = table.line_num + 1
     except csv.Error as error:
-        raise gold.source.error("csv.syntax", line, f"not valid CSV: {error}") from None
+        message = f"not valid CSV: {error}"
+        raise gold.source.error("csv.syntax", table.line_num + 1, message) from None
 
 
 def _read_legalbench_rag(gold: GoldFile) -> None:
     """Topics are ``STEM-0000``, ... in the order of the file; a document is named as its file."""
-    for number, test in gold.read_entries("tests"):
+    for number, test in enumerate(gold.read().items("tests")):
         topic = gold.ask(f"{gold.source.stem}-{number:04d}", test.get("query", str), test)
         for own in test.each("snippets"):
             doc, (start, end) = own.get("file_path", str), own.get("span", tuple[int, int])
@@ -70,7 +65,7 @@ def _read_squad(gold: GoldFile) -> None:
     Different answers to a question are alternatives. The context of a question without answers is
     judged, and nothing in it is relevant.
     """
-    for number, article in gold.read_entries("data"):
+    for number, article in enumerate(gold.read().items("data")):
         title = article.find("title", str) or number
         for i, paragraph in enumerate(article.each("paragraphs")):
             is_named = paragraph.get("document_id", object) is not None
@@ -94,24 +89,18 @@ def _read_bioasq(gold: GoldFile) -> None:
     An article is named by the last part of its address. A snippet that ends in another section is
     two spans. A question without snippets is judged, and nothing is relevant to it.
     """
-    for _, asked in gold.read_entries("questions"):
+    for asked in gold.read().items("questions"):
         topic = gold.ask(asked.name("id"), asked.get("body", str), asked)
         for own in asked.each("snippets", optional=True):
             article = own.get("document", str).rstrip("/").rpartition("/")[2]
-            if not article:
-                raise own.error(".document: the address has no last part to name the article by")
-            first, last = (
-                f"{article}/{own.get(name, str)}" for name in ("beginSection", "endSection")
-            )
+            first = f"{article}/{own.get('beginSection', str)}"
+            last = f"{article}/{own.get('endSection', str)}"
             start, end = own.get("offsetInBeginSection", int), own.get("offsetInEndSection", int)
             if first == last:
                 gold.add(topic, own, TextSpan(first, start, end, own.find("text", str)))
             else:
                 gold.add(topic, own, TextSpan(first, start))
                 gold.add(topic, own, TextSpan(last, 0, end))
-
-
-_MOST_PARAGRAPHS = 10_000  # of one provenance; no page has as many
 
 
 def _read_kilt(gold: GoldFile) -> None:
@@ -130,11 +119,8 @@ def _read_kilt(gold: GoldFile) -> None:
                     gold.unread["provenances that name a page only"] += 1
                     continue
                 last = first if last is None else last
-                if last < first:
-                    raise own.error(f": it ends in paragraph {last}, before paragraph {first}")
-                if last - first >= _MOST_PARAGRAPHS:
-                    count = f"more than {_MOST_PARAGRAPHS}"
-                    raise own.error(f": it covers paragraphs {first} to {last}, {count}")
+                if not first <= last < first + 10_000:  # no page has as many
+                    raise own.error(f": it covers the paragraphs {first} to {last}")
                 page, sets = own.name("wikipedia_id"), [f"a{i + 1}"]
                 for number in range(first, last + 1):
                     start = own.get("start_character", int) if number == first else 0
@@ -151,7 +137,9 @@ def _read_qasper(gold: GoldFile) -> None:
     Its text is abstract, headings and paragraphs as the file has them, an empty line between.
     Evidence is whole paragraphs, the first with the same words; else it is found by its text.
     """
-    for doc, paper in gold.read_entries(kind=dict[str, Raw]):
+    papers = gold.read()
+    for doc in papers.convert(dict):
+        paper = Entry(gold, papers.value[doc], path=f"$[{doc!r}]")
         parts = [paper.find("abstract", str)]
         for section in paper.each("full_text"):
             parts += [section.find("section_name", str), *section.get("paragraphs", list[str])]
@@ -219,36 +207,30 @@ def _read_beir(gold: GoldFile) -> None:
     """
     gold.source.check_utf8()
     header, *lines = gold.source.data.decode().splitlines() or [""]
+    queries = _read_beside(gold, "queries.jsonl", "text") or {}
+    corpus = _read_beside(gold, "corpus.jsonl")
     expected = "expected query-id, corpus-id and score with tabs between"
     if header != _BEIR_HEADER:
         raise gold.source.error("csv.columns", 1, f"{header[:80]!r} found; {expected}")
-    queries = _read_beside(gold, "queries.jsonl", "text")
-    corpus = _read_beside(gold, "corpus.jsonl")
-    fields = pl.Series("line", lines, dtype=pl.String).str.splitn("\t", 3).struct.unnest()
-    fields.columns = ["query", "doc", "grade"]
-    frame = fields.with_columns(
-        pl.col("grade").str.strip_chars().cast(pl.Float64, strict=False),
-        line=pl.Series(lines).str.slice(0, 80),
-    )
-    is_good = pl.col("grade").is_finite().fill_null(value=False)
-    rules = [
-        RowRule("csv.columns", ~is_good, f"{{line}} is not a judgement; {expected}"),
-        RowRule(
-            "judgements.repeated",
-            is_good & ~pl.struct("query", "doc").is_first_distinct(),
-            "document {doc} is judged more than once for query {query}",
-        ),
-    ]
-    for name, known, file in (("query", queries, "queries"), ("doc", corpus, "corpus")):
-        if known is not None:
-            message = f"{name} {{{name}}} is not in {file}.jsonl"
-            is_unknown = is_good & ~pl.col(name).is_in([*known])
-            rules.append(RowRule("gold.structure", is_unknown, message))
-    raise_problems(check_rules(gold.source.path, np.arange(2, len(frame) + 2), frame, rules))
-    for number, (query, doc, grade, _) in enumerate(frame.iter_rows(), 2):
+    judged = set[tuple[str, str]]()
+    for number, line in enumerate(lines, 2):
         where = Entry(gold, None, number, f"line {number}")
-        text = None if queries is None else queries[query]
-        gold.add(gold.ask(query, text, where, again=True), where, TextSpan(doc), grade=grade)
+        try:
+            query, doc, score = line.split("\t")
+            grade = float(score)
+            if not math.isfinite(grade):
+                raise ValueError(score)
+        except ValueError:
+            raise where.error(f": {line[:80]!r} found; {expected}", "csv.columns") from None
+        for name, known in ((query, queries), (doc, corpus)):
+            if known and name not in known:
+                raise where.error(f": {name!r} is not in queries.jsonl or corpus.jsonl")
+        if (query, doc) in judged:
+            text = f": document {doc!r} is judged more than once for query {query!r}"
+            raise where.error(text, "judgements.repeated")
+        judged.add((query, doc))
+        topic = gold.ask(query, queries.get(query), where, again=True)
+        gold.add(topic, where, TextSpan(doc), grade=grade)
 
 
 # -- annotation tools ------------------------------------------------------------------------------
@@ -265,31 +247,31 @@ def _read_web_annotation(gold: GoldFile) -> None:
     code points, as the recommendation has it. Several selectors of one target are the same place:
     the position is used, and the quotation compared with it.
     """
-    gold.source.check_utf8()
-    root = gold.decode(gold.source.data, object)
-    names = [name for name in ("first", "items") if isinstance(root, dict) and name in root]
-    if isinstance(root, dict) and not names:
-        annotations = [Entry(gold, root, 1)]
+    root = gold.read()
+    if isinstance(root.value, dict) and "first" in root.value:
+        root = next(root.each("first"))
+    if isinstance(root.value, dict):
+        annotations = root.items("items") if "items" in root.value else iter([root])
     else:
-        names = ["first", "items"] if "first" in names else names
-        annotations = [own for _, own in gold.read_entries(*names)]
+        annotations = root.items()
     for annotation in annotations:
         bodies = [own.value for own in annotation.each("body")]
         named = [b for b in bodies if isinstance(b, dict) and b.get("purpose") in _ABOUT] or bodies
-        topic = named[0] if named else None
-        if isinstance(topic, dict):
-            topic = topic.get("value") or topic.get("id")
+        topic = _name_part(next(iter(named), None), "value")
         if not isinstance(topic, str):
             message = ".body: the topic is missing; expected text, or a body with a value"
             raise annotation.error(message)
-        creator = annotation.get("creator", object)
-        if isinstance(creator, dict):
-            creator = creator.get("name") or creator.get("id")
+        creator = _name_part(annotation.get("creator", object), "name")
         assessor = None if creator is None else str(creator)
         topic = gold.ask(topic, topic, annotation, again=True)
         for target in annotation.each("target"):
             span = _resolve_selectors(target.get("source", str), target, "selector")
             gold.add(topic, target, span, assessor=assessor)
+
+
+def _name_part(value: Any, name: str) -> Any:
+    """Return a field of an object, else its id; other values are names themselves."""
+    return (value.get(name) or value.get("id")) if isinstance(value, dict) else value
 
 
 def _resolve_selectors(
@@ -312,11 +294,11 @@ def _resolve_selectors(
     return span if finer is None else _resolve_selectors(doc, finer, "refinedBy", span)
 
 
+_Highlight = tuple[Entry, Sequence[str], tuple[Any, ...]]
+
+
 def _add_record(
-    record: Entry,
-    doc: str,
-    highlights: Sequence[tuple[Entry, Sequence[str], tuple[Any, ...]]],
-    assessor: str | None = None,
+    record: Entry, doc: str, highlights: Sequence[_Highlight], assessor: str | None = None
 ) -> None:
     """Add what an assessor highlighted in a document: place in the file, labels, span.
 
@@ -343,7 +325,7 @@ def _read_label_studio(gold: GoldFile) -> None:
     Each annotation judges the document. Regions of other kinds, and tasks without any annotation
     that was not cancelled, are counted as not read.
     """
-    for _, task in gold.read_entries():
+    for task in gold.read().items():
         data = Entry(gold, task.find("data", dict) or {}, task.line, task.path)
         doc = str(data.value.get("doc") or task.name("id"))
         if isinstance(text := data.value.get("text"), str):
@@ -351,8 +333,7 @@ def _read_label_studio(gold: GoldFile) -> None:
         annotations = [a for a in task.each("annotations") if not a.find("was_cancelled", bool)]
         gold.unread["tasks without annotations"] += not annotations
         for annotation in annotations:
-            who, highlights = annotation.get("completed_by", object), []
-            who = who.get("email", who.get("id")) if isinstance(who, dict) else who
+            who, highlights = _name_part(annotation.get("completed_by", object), "email"), []
             for own in annotation.each("result"):
                 value = next(own.each("value", optional=True), own)
                 labels = value.find("labels", list[str]) or value.find("hypertextlabels", list[str])
@@ -394,7 +375,7 @@ def _read_inception(gold: GoldFile) -> None:
     A topic is the feature ``topic``, ``label`` or ``value`` of a highlight, else the name of its
     layer. Offsets count UTF-16 units, as in Java.
     """
-    entries = [own for _, own in gold.read_entries("%FEATURE_STRUCTURES")]
+    entries = [*gold.read().items("%FEATURE_STRUCTURES")]
     texts = {own.get("%ID", int): own.find("sofaString", str) for own in entries}
     titles = (own.value.get("documentTitle") for own in entries)
     doc = str(next(filter(None, titles), gold.source.stem))
@@ -420,12 +401,12 @@ def _read_inception(gold: GoldFile) -> None:
 
 
 def _holds(*words: str) -> Callable[[Source], bool]:
-    """Return a function that recognises a file by words that it holds."""
+    """Recognise a file by words that it holds."""
     return lambda source: all(word.encode() in source.data for word in words)
 
 
 def _begins(pattern: str) -> Callable[[Source], bool]:
-    """Return a function that recognises a file by its first line."""
+    """Recognise a file by its first line."""
     return lambda source: re.search(pattern.encode(), source.head[1]) is not None
 
 
@@ -452,9 +433,6 @@ GOLD_FORMATS: dict[str, tuple[Callable[[Source], bool], Callable[[GoldFile], Non
     "inception": (_holds('"%FEATURE_STRUCTURES"'), _read_inception),
 }
 """Formats of gold data by name: a function that recognises a file, and its reader."""
-_WITH_TEXTS = ("squad", "qasper", "beir", "label-studio", "doccano", "inception")
-"""Formats whose documents are in the file or beside it."""
-
 RUN_FORMATS: dict[str, Callable[[Source], Run]] = {"trec-genomics-run": trec_genomics.read_run}
 """Formats of runs of other campaigns by name."""
 
@@ -475,75 +453,50 @@ def read_gold(
 ) -> tuple[Judgements, Topics]:
     """Return the judgements and topics of gold data of another tool.
 
-    Parameters
-    ----------
-    path : path or Source
-    name : str, optional
-        One of `GOLD_FORMATS`; detected from the content by default.
-    texts : mapping of str to str, or path, optional
-        The text of each document, or a folder or JSON Lines file of them. With it every quote is
-        compared with the text; some formats cannot be placed without. By default the texts that
-        the file itself holds.
-    repair : bool
-        Move a quote that is not at its offset to the only place within 100 characters.
-    drop_mismatches : bool
-        Drop quotes that do not match the text. A question that loses all its quotes is dropped,
-        too. `Judgements.notes` counts what was moved and dropped.
+    The format is one of `GOLD_FORMATS`, by default as the content shows. Every quote is compared
+    with the `texts` of the documents, a mapping, or a folder or JSON Lines file of them; by default
+    those that the file itself holds. `repair` moves a quote that is not at its offset to the only
+    place within 100 characters; `drop_mismatches` drops quotes that do not match the text, and
+    questions that lose all of theirs. `Judgements.notes` counts both.
 
-    Examples
-    --------
     >>> question = '{"query": "Who?", "snippets": [{"file_path": "a.txt", "span": [3, 9]}]}'
     >>> gold = Source.of_text('{ "tests": [' + question + "]}", "nda.json")
     >>> judgements, topics = read_gold(gold, "legalbench-rag")
     >>> judgements.passages(0), topics["nda-0000"].title
     ([(3, 9)], 'Who?')
     """
-    if name is not None and name not in GOLD_FORMATS:
-        raise UsageError(f"unknown format {name!r}; expected {' or '.join(GOLD_FORMATS)}")
-    gold = GoldFile(_open(path, name))
-    name = name or detect_gold(gold.source)
-    if name is None:
-        message = "unrecognised gold data; name the format, one of " + ", ".join(GOLD_FORMATS)
-        raise gold.source.error("gold.unknown_format", None, message)
-    GOLD_FORMATS[name][1](gold)
+    gold = _read(path, name)
     known = read_texts(texts) if isinstance(texts, (str, Path)) else texts
     if gold.texts:
         known = ChainMap(known or {}, gold.texts)  # type: ignore[arg-type] # nothing is written
     return build_judgements(gold, known, repair=repair, drop_mismatches=drop_mismatches)
 
 
-def _open(path: str | Path | Source, name: str | None) -> Source:
-    """Open gold data; a folder of BEIR data is opened at its judgements."""
-    if isinstance(path, Source):
-        return path
-    if name != "beir" or not Path(path).is_dir():
-        return Source.open(path)
-    found = sorted(str(own) for own in Path(path).glob("qrels/*.tsv"))
-    if len(found) != 1:
-        named = f": {some(found)}" if found else ""
-        message = f"{len(found)} files in qrels{named}; expected one, or name the file"
-        raise InputError.at("gold.files", str(path), None, message)
-    return Source.open(found[0])
-
-
-def read_foreign_run(path: str | Path | Source, name: str) -> Run:
-    """Read a run in the format of another campaign, one of `RUN_FORMATS`."""
-    if name not in RUN_FORMATS:
-        raise UsageError(f"unknown format {name!r}; expected {' or '.join(RUN_FORMATS)}")
-    return RUN_FORMATS[name](_open(path, name))
+def _read(path: str | Path | Source, name: str | None) -> GoldFile:
+    """Read a file of a format, which is detected by default; a folder of BEIR has one file."""
+    if name is not None and name not in GOLD_FORMATS:
+        raise UsageError(f"unknown format {name!r}; expected {' or '.join(GOLD_FORMATS)}")
+    if name == "beir" and not isinstance(path, Source) and Path(path).is_dir():
+        found = sorted(Path(path).glob("qrels/*.tsv"))
+        if len(found) != 1:
+            message = f"{len(found)} files in qrels; expected one, or name the file"
+            raise InputError.at("gold.files", str(path), None, message)
+        path = found[0]
+    source = path if isinstance(path, Source) else Source.open(path)
+    name = name or detect_gold(source)
+    if name is None:
+        message = "unrecognised gold data; name the format, one of " + ", ".join(GOLD_FORMATS)
+        raise source.error("gold.unknown_format", None, message)
+    gold = GoldFile(source)
+    GOLD_FORMATS[name][1](gold)
+    return gold
 
 
 def read_embedded_texts(path: str | Path | Source, name: str) -> dict[str, str]:
-    """Return the documents that a file of gold data holds: name to text."""
-    if name not in _WITH_TEXTS:
-        known = " and ".join(_WITH_TEXTS)
-        raise UsageError(f"files of the format {name!r} hold no documents; those of {known} do")
-    gold = GoldFile(_open(path, name))
-    if name != "beir":
-        GOLD_FORMATS[name][1](gold)
-        return gold.texts
-    corpus = _read_beside(gold, "corpus.jsonl", "title", "text")
-    if corpus is None:
-        message = "the documents are missing; expected corpus.jsonl beside the judgements"
+    """Return the documents that gold data holds, or has beside it (BEIR): name to text."""
+    gold = _read(path, name)
+    texts = _read_beside(gold, "corpus.jsonl", "title", "text") if name == "beir" else gold.texts
+    if not texts:
+        message = f"no documents in the file, as {name} may have, or in corpus.jsonl beside it"
         raise InputError.at("gold.files", gold.source.path, None, message)
-    return {doc: text.strip() for doc, text in corpus.items()}
+    return {doc: text.strip() for doc, text in texts.items()} if name == "beir" else texts

@@ -248,7 +248,7 @@ def _read(judgements: Given | Sequence[Given] | Mapping[str, Given]) -> Judgemen
     for name, item in zip(names, given, strict=True):
         part = item if isinstance(item, Judgements) else read_judgements(item)
         own = pl.Series([None] * len(part)) if part.assessor is None else part.assessor
-        parts.append(replace(part, assessor=own.cast(pl.String).fill_null(name)))
+        parts.append(part.with_columns(assessor=own.cast(pl.String).fill_null(name)))
     return Judgements.merged(parts)
 
 

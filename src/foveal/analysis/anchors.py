@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -292,8 +292,8 @@ class Anchors(Result):
             rows = [(None,) * 3] * len(start) if quotes is None else quotes.rows()
             rows = [added.get(span, row) for span, row in enumerate(rows)]
             quotes = pl.DataFrame(rows, dict.fromkeys(_QUOTES, pl.String), orient="row")
-        mended = replace(
-            truth, start=start, end=end, bep=bep, length=length, quotes=quotes, declared=None
+        mended = truth.with_columns(
+            start=start, end=end, bep=bep, length=length, quotes=quotes, declared=None
         )
         return Repair(mended, moved, int((bep != truth.bep).sum()), len(added), tuple(left))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -240,7 +240,7 @@ class AxiomCampaigns:
         ]
         columns = ["row", "xpath", "exhaustivity", "size", "rsize"]
         elements = pl.DataFrame(assessed, schema=columns, orient="row").sort("row")
-        truth = replace(combined, elements=elements, header={"scale": "2005"})
+        truth = combined.with_columns(elements=elements, header={"scale": "2005"})
         forest = Forest.from_assessments(truth)
         self.gold = Gold(truth, forest=forest, collection_elements=sum(map(len, TREES.values())))
 

@@ -330,7 +330,7 @@ def with_tokens(run: Run, tokeniser: Tokeniser, texts: Mapping[str, str]) -> Run
             raise InputError.at("run.span", *at, text)
         part = texts[doc][start:] if end == UNKNOWN else texts[doc][start:end]
         known[doc, start, end] = _count_tokens(tokeniser, part)
-    return replace(run, tokens=np.array([known[span] for span in spans], dtype=np.int64))
+    return run.with_columns(tokens=np.array([known[span] for span in spans], dtype=np.int64))
 
 
 def _count_tokens(tokeniser: Tokeniser, text: str) -> int:

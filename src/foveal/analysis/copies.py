@@ -160,8 +160,7 @@ def _merge_in_run(run: Run, copies: Copies) -> Run:
     schema = {"of": pl.Int64, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
     pieces = pl.DataFrame(rows, schema, orient="row")
     of, start, end = (pieces[name].to_numpy().copy() for name in ("of", "start", "end"))
-    return replace(
-        run,
+    return run.with_columns(
         bounds=np.searchsorted(of, run.bounds),
         doc=pieces["doc"].rename(run.doc.name),
         start=start,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -106,13 +106,13 @@ class Segmentation:
         places = pl.DataFrame({"doc": run.doc, "start": run.start, "end": run.end})
         whole = np.full(len(run), UNKNOWN, dtype=np.int64)
         names = self._find(run, places)["id"]
-        return replace(run, doc=names, start=np.zeros_like(whole), end=whole, xpath=None)
+        return run.with_columns(doc=names, start=np.zeros_like(whole), end=whole, xpath=None)
 
     def placed(self, run: Run) -> Run:
         """Replace the unit names of a run with spans, the inverse of `named`."""
         found = self._find(run, pl.DataFrame({"id": run.doc}))
         start, end = (found[name].to_numpy().astype(np.int64) for name in ("start", "end"))
-        return replace(run, doc=found["doc"], start=start, end=end)
+        return run.with_columns(doc=found["doc"], start=start, end=end)
 
     def _find(self, run: Run, keys: pl.DataFrame) -> pl.DataFrame:
         """Return the unit of each result by its name or place; refuse a run with other results."""

@@ -117,13 +117,7 @@ def command(
     Content that the format cannot hold is an error or, if it can be left out, a warning. OUT may be
     - for standard output. Gold data of other tools (--from) becomes judgements.
     """
-    from foveal.adapters.gold_formats import (
-        GOLD_FORMATS,
-        RUN_FORMATS,
-        detect_gold,
-        read_foreign_run,
-        read_gold,
-    )
+    from foveal.adapters.gold_formats import GOLD_FORMATS, RUN_FORMATS, detect_gold, read_gold
     from foveal.collection import Collection
     from foveal.files.source import Source
     from foveal.formats import kind_of, read_judgements, read_run, read_topics
@@ -150,7 +144,7 @@ def command(
         )
     if kind == "run":
         if foreign:
-            run = read_foreign_run(given, foreign)
+            run = RUN_FORMATS[foreign](Source.open(given) if isinstance(given, str) else given)
         elif (places := find_texts()) is not None:
             opened = Source.open(given, thorough=True) if isinstance(given, str) else given
             (run,) = locate_results([opened], places)
@@ -172,7 +166,7 @@ def command(
         index = None if collection is None else Collection.open(collection)
         prepared = _prepare_judgements(judgements, form, index, options)
         # A length that only the index knows is not lost.
-        _write(prepared, target, form, kind, replace(prepared, length=length))
+        _write(prepared, target, form, kind, prepared.with_columns(length=length))
         if topics is not None and write_topics is not None:
             _write(topics, write_topics, "jsonl", "topics")
 

@@ -84,13 +84,13 @@ def open_judgements(paths: Sequence[str]) -> Judgements | list[str]:
 
 def locate_results(sources: Sequence[Source], texts: SourceTexts) -> list[Run]:
     """Read runs whose results may be given by their text, or by offsets in other units."""
-    from foveal.adapters.from_objects import align
+    from foveal.formats import read_run
     from foveal.formats.jsonl import documents_needed
     from foveal.formats.locate import TextLocator
 
     docs = frozenset[str]().union(*(documents_needed(source, "text")[0] for source in sources))
     locator = TextLocator(_read(texts, docs) if docs else {})
-    return [align(source, locator) for source in sources]
+    return [read_run(source, texts=locator) for source in sources]
 
 
 def locate_judgements(

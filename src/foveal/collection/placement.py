@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +107,7 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
         shown = ", ".join(missing.head(_SHOWN).to_list())
         notes = (*notes, f"judged documents not in the collection, {len(missing)}: {shown}")
     length = np.where(unknown, judgements.length, length)
-    judgements = replace(judgements, length=length, notes=notes)
+    judgements = judgements.with_columns(length=length, notes=notes)
     if judgements.places is None:
         return judgements
     # Passages and best entry points that are XPaths become offsets.
@@ -132,8 +131,7 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
         more = ", ..." if len(lost) > 1 else ""
         note = f"relevant elements in documents without a relevant passage: {len(lost)}"
         notes = (*notes, f"{note}; taken as not relevant ({first}{more})")
-    return replace(
-        judgements,
+    return judgements.with_columns(
         notes=notes,
         bep=bep,
         bounds=np.concatenate([[0], np.cumsum(counts)]),

@@ -49,7 +49,7 @@ def focus(run: Run) -> Run:
     opens = np.ones(len(left), dtype=bool)
     opens[1:] = (left.rank[1:] != left.rank[:-1]) | (left.topic[1:] != left.topic[:-1])
     head = np.maximum.accumulate(np.where(opens, np.arange(len(left)), 0))
-    return replace(left, rank=head - left.bounds[left.topic] + 1)
+    return left.with_columns(rank=head - left.bounds[left.topic] + 1)
 
 
 def _count_highlighted(judgements: Judgements, row: Ints, start: Ints, end: Ints) -> Ints:
@@ -96,7 +96,7 @@ def derive_elements(judgements: Judgements, collection: Collection) -> Judgement
         )
     header = {**(judgements.header or {}), "scale": "2006", "whitespace": collection.whitespace}
     elements = list_elements_with_text(truth, collection)
-    return name_passages(replace(judgements, elements=elements, header=header), collection)
+    return name_passages(judgements.with_columns(elements=elements, header=header), collection)
 
 
 def recompute_sizes(judgements: Judgements, collection: Collection) -> Judgements:
@@ -139,7 +139,7 @@ def count_sizes(judgements: Judgements, collection: Collection, rows: Bools) -> 
     at = np.flatnonzero(wanted.to_numpy())
     sizes = ("size", found.end - found.start), ("rsize", inside)
     columns = [elements[name].clone().scatter(at, own) for name, own in sizes]
-    return replace(judgements, elements=elements.with_columns(columns))
+    return judgements.with_columns(elements=elements.with_columns(columns))
 
 
 def name_passages(judgements: Judgements, collection: Collection) -> Judgements:
@@ -199,8 +199,8 @@ def name_passages(judgements: Judgements, collection: Collection) -> Judgements:
     absent = "passages and entry points of documents that the collection lacks, left out"
     notes = {shared: len(np.unique(later)), absent: missing}
     added = (f"{what}: {n}" for what, n in notes.items() if n)
-    return replace(
-        judgements, places=places, notes=tuple(dict.fromkeys((*judgements.notes, *added)))
+    return judgements.with_columns(
+        places=places, notes=tuple(dict.fromkeys((*judgements.notes, *added)))
     )
 
 
@@ -267,7 +267,7 @@ def _only_elements(judgements: Judgements, keep: pl.Series) -> Judgements:
     elements, scale = before.filter(keep), scale_of(judgements)
     lost = mark_relevant(before, n, scale) & ~mark_relevant(elements, n, scale)
     if not lost.any():
-        return replace(judgements, elements=elements)
+        return judgements.with_columns(elements=elements)
     kept = np.flatnonzero(~lost[judgements.row])
     spans_left = {
         name: column[kept]
@@ -280,8 +280,7 @@ def _only_elements(judgements: Judgements, keep: pl.Series) -> Judgements:
         if (table := getattr(judgements, name)) is not None
     }
     note = f"documents that no assessed element is left of, not relevant now: {int(lost.sum())}"
-    return replace(
-        judgements,
+    return judgements.with_columns(
         elements=elements,
         relevant=judgements.relevant & ~lost,
         bep=np.where(lost, UNKNOWN, judgements.bep),

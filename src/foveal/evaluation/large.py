@@ -429,8 +429,7 @@ class GroupedEvaluation(Evaluation):
         few = Judgements.merged(
             [_choose_rows(own) for own in self._load(given)], several=False, distinct=False
         )
-        few = replace(
-            few,
+        few = few.with_columns(
             length=np.full(len(few), UNKNOWN, dtype=np.int64),
             file=few.file % len(files),
             sources=tuple(file.source for file in files),
@@ -532,7 +531,7 @@ class GroupedEvaluation(Evaluation):
         once, reached = np.ones(len(rows), dtype=np.int64), rows["reach"].to_numpy()
         named, sources = rows.with_columns(topic=pl.lit("")), self.judgements.sources
         judged = Judgements.from_rows(named, once, 0 * once, reached, source=sources[0])
-        replace(judged, file=rows["file"].to_numpy(), sources=sources).check_lengths()
+        judged.with_columns(file=rows["file"].to_numpy(), sources=sources).check_lengths()
 
 
 def _choose_rows(judgements: Judgements) -> Judgements:

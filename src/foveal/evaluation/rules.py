@@ -284,7 +284,7 @@ def _clip_results(alignment: Alignment) -> tuple[Alignment, int]:
     start, end = run.start.copy(), run.end.copy()
     for offset in (start, end):
         offset[rows] = np.minimum(offset[rows], alignment.length[rows])
-    return Alignment(replace(run, start=start, end=end), alignment.gold), len(rows)
+    return Alignment(run.with_columns(start=start, end=end), alignment.gold), len(rows)
 
 
 def _find_unknown_lengths(alignment: Alignment, most: int, unit: str) -> Broken:

@@ -76,7 +76,7 @@ class RunCache:
         """Keep a run, unless that fails or its entry would not give back the same run."""
         if any(run.source.path in note for note in run.notes):
             return  # a file of the same bytes elsewhere would get this name
-        names = {field.name for field in fields(run)} - {*run.columns, "source"}
+        names = {field.name for field in fields(run)} - {"columns", "source"}
         about = {name: getattr(run, name) for name in names}
         about |= {"topics": list(run.topics), "bounds": run.bounds.tolist()}
         about["notes"] = [[getattr(note, "code", None), note] for note in run.notes]

@@ -350,7 +350,7 @@ def write_document_run(run: Run) -> str:
 
     kept = run.take(run.first == np.arange(len(run)))
     score = kept.score if keeps_scores(kept) else None
-    return _write_results(replace(kept, rank=None, score=score))
+    return _write_results(kept.with_columns(rank=None, score=score))
 
 
 # -- judgements of passages ------------------------------------------------------------------------

@@ -8,7 +8,6 @@ D2 and D3 have two paragraphs each. Exhaustivity is graded as in 2005.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -60,7 +59,7 @@ def judgements() -> Judgements:
     assessed = [(place[doc], *element) for doc, listed in ELEMENTS.items() for element in listed]
     columns = ["row", "xpath", "exhaustivity", "size", "rsize"]
     elements = pl.DataFrame(assessed, schema=columns, orient="row")
-    return replace(highlights, elements=elements, header={"scale": "2005"})
+    return highlights.with_columns(elements=elements, header={"scale": "2005"})
 
 
 def parse_run(text: str) -> pl.DataFrame:

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from foveal import spans
-from foveal.lookup import number_rows
 from foveal.model.judgements import point_to
 from foveal.model.run import UNKNOWN
 from foveal.spans import Ints
@@ -53,14 +52,10 @@ def combine_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
         places = places.filter(pl.Series(needed[places["row"].to_numpy()] == 1))
     return {
         **found,
-        "topic": judgements.topic[rows],
-        "doc": judgements.doc.gather(rows),
+        **{name: judgements.columns[name][rows] for name in ("topic", "doc", "line", "file")},
+        **dict.fromkeys(("declared", "assessor")),
         "length": length,
         "bep": np.where(first_bep < _NOWHERE, first_bep, UNKNOWN),
-        "line": judgements.line[rows],
-        "file": judgements.file[rows],
-        "declared": None,
-        "assessor": None,
         "elements": _choose_elements(judgements, needed, pair),
         "places": places,
         "evidence": _list_evidence(judgements, pair, bounds, start, end),
@@ -119,20 +114,17 @@ def _choose_elements(judgements: Judgements, needed: Ints, pair: Ints) -> pl.Dat
         # A combined row may be from several files, so that lines need theirs.
         elements = elements.with_columns(file=judgements.file[elements["row"].to_numpy()])
     elements = point_to(elements, pair)
-    if len(needed) == len(pair):
-        distinct = number_rows(*elements.select("row", "xpath")).first_rows
-        if len(distinct) == len(elements):  # no row lists an element twice
-            return elements.sort("row", maintain_order=True)
     strength = [
         pl.col(name).replace_strict(list(order), range(len(order)), default=None)
         for name, order in _STRENGTH.items()
         if name in elements.columns
     ]
-    strength += [pl.col("rsize")] if "rsize" in elements.columns else []
+    strength += [pl.col("^rsize$")]
     group = ("row", "xpath")
     needed_there = pl.Series(needed[elements["row"].to_numpy()])
     return (
-        elements.with_columns(needed=needed_there, first=pl.int_range(pl.len()).min().over(group))
+        elements.with_columns(needed=needed_there, first=pl.int_range(pl.len()))
+        .with_columns(pl.col("first").min().over(group))
         .sort("row", *strength, descending=[False, *[True] * len(strength)], nulls_last=True)
         .filter(pl.int_range(pl.len()).over(group) == pl.col("needed") - 1)
         .sort("row", "first")  # in the order of the first assessor who lists each

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Literal
 
 import numpy as np
@@ -29,11 +30,7 @@ class Axis:
 
     @property
     def text(self) -> str:
-        """The label with its unit.
-
-        >>> Axis("rank", "results").text
-        'rank (results)'
-        """
+        """The label with its unit."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
@@ -65,33 +62,19 @@ class Graph:
 
     @property
     def text_alternative(self) -> str:
-        """The graph in words, for readers who cannot see it.
+        """The graph in words, for readers who cannot see it: the range of each line.
 
         >>> line = Line("mine", np.array([1.0, 2.0]), np.array([0.5, 0.25]))
         >>> Graph("ep", "Two points", Axis("rank"), Axis("score"), (line,)).text_alternative
-        'Two points. Across: rank. Up: score. mine: 0.5 at 1, 0.25 at 2.'
+        'Two points. Across: rank. Up: score. mine: from 0.25 to 0.5.'
         """
         parts = [f"{self.title}.", f"Across: {self.x.text}.", f"Up: {self.y.text}."]
         for line in self.lines:
-            if not line.name or line.mark == "aid" or not len(line.x):
-                continue
-            if self.y.names:  # points of a run side by side: their spread
-                low, middle, high = np.nanquantile(line.x, (0, 0.5, 1)).tolist()
-                shown = f"from {low:.4g} to {high:.4g}, median {middle:.4g}"
-            else:
-                names, n = self.x.names, len(line.x)
-                some = (
-                    np.arange(n) if names else np.linspace(0, n - 1, min(n, 5)).round().astype(int)
-                )
-                places = [names[int(x)] if names else _number(x) for x in line.x[some]]
-                values = map(_number, line.y[some])
-                shown = ", ".join(f"{y} at {x}" for y, x in zip(values, places, strict=True))
-            parts.append(f"{line.name}: {shown}.")
+            values = line.x if self.y.names else line.y  # points of a run may be side by side
+            values = values[np.isfinite(values)]
+            if line.name and line.mark != "aid" and len(values):
+                parts.append(f"{line.name}: from {values.min():.4g} to {values.max():.4g}.")
         return " ".join([*parts, *self.notes])
-
-
-def _number(value: float) -> str:
-    return "undefined" if np.isnan(value) else f"{float(value):.4g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,18 +98,14 @@ class Matrix:
 
     @property
     def text_alternative(self) -> str:
-        """The matrix in words, for readers who cannot see it; pairs once if it is symmetric.
+        """The matrix in words, for readers who cannot see it.
 
         >>> marks = (("", "="), ("=", ""))
         >>> Matrix("tau", ("AP", "AiP"), np.ones((2, 2)), marks, "= equivalent").text_alternative
-        'tau. AP and AiP: 1.00=. = equivalent'
+        'tau. AP and AiP: 1.00=. AiP and AP: 1.00=. = equivalent'
         """
-        is_symmetric = np.array_equal(self.values, self.values.T, equal_nan=True)
-        n = len(self.labels)
+        pairs = permutations(range(len(self.labels)), 2)
         cells = (
-            f"{self.labels[i]} and {self.labels[j]}: {self.format_cell(i, j)}."
-            for i in range(n)
-            for j in range(n)
-            if (i < j if is_symmetric else i != j)
+            f"{self.labels[i]} and {self.labels[j]}: {self.format_cell(i, j)}." for i, j in pairs
         )
         return " ".join([f"{self.title}.", *cells, self.note])

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, Problem, UsageError, counted
+from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Provenance
 from foveal.lookup import NumberedRows, gather, number_rows, sort_topics
 from foveal.model.run import UNKNOWN, Columns, FromFiles
@@ -30,17 +30,9 @@ PLACE_COLUMNS: dict[str, type[pl.DataType]] = {
 }
 """The columns of `Judgements.places`."""
 
-# Columns with an entry for each row, those with an entry for each span, and tables with a column
-# ``row``. Choosing and merging rows treat all columns of a kind alike.
-_ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "file", "declared", "assessor")
+# Columns with an entry for each span, and tables with a column ``row``; the others are of rows.
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
-_TABLES = ("elements", "places", "evidence")
-
-# Declarations on which all merged files must agree.
-_MUST_AGREE = {
-    "scale": "elements are graded on the scale of {found} here, but of {first} in {path}",
-    "whitespace": "white space counts by the rule {found!r} here, but by {first!r} in {path}",
-}
+_TABLES = frozenset(["elements", "places", "evidence"])
 
 Bools = npt.NDArray[np.bool_]
 
@@ -57,17 +49,9 @@ class JudgedDocuments(NamedTuple):
     """The row that gives the length."""
 
 
-@dataclass(frozen=True, eq=False)
-class Judgements(Columns, FromFiles):
-    """Assessments, one row per topic, document and assessor, with their highlighted spans.
+class JudgementColumns(FromFiles):
+    """The columns of judgements: of rows, of spans, and tables. None if they are not there."""
 
-    The spans of row ``i`` are ``bounds[i]:bounds[i + 1]`` of `start` and `end`; as read they may
-    overlap and carry grades. `combined` gives the form that measures work on: one row per topic
-    and document, spans disjoint, sorted and relevant.
-    """
-
-    topics: tuple[str, ...]
-    """Gold topics in canonical order; a topic without a row has no judged document."""
     topic: Ints
     """Index into `topics` of each row."""
     doc: pl.Series
@@ -77,23 +61,23 @@ class Judgements(Columns, FromFiles):
     """Best entry point, `UNKNOWN` where not given."""
     relevant: Bools
     """True if the document holds relevant text (or is relevant, where no text is given)."""
-    bounds: Ints
-    start: Ints
-    end: Ints
     line: Ints
     file: Ints
     """The origin of each row: line number and index into `sources`."""
-    sources: tuple[Provenance, ...]
-    has_text: bool = True
-    """False for judgements of whole documents (TREC), and of elements and passages that only a
-    collection can resolve to spans."""
-    grade: npt.NDArray[np.float64] | None = None
-    """Grade of each span; 0 is judged, not relevant. Absent: all 1."""
     declared: Ints | None = None
     """Relevant characters of each row as the file gives them."""
     assessor: pl.Series | None = None
+    start: Ints
+    end: Ints
+    grade: npt.NDArray[np.float64] | None = None
+    """Grade of each span; 0 is judged, not relevant. Absent: all 1."""
     quotes: pl.DataFrame | None = None
     """``quote``, ``prefix``, ``suffix`` of each span."""
+    sets: pl.Series | None = None
+    """The evidence sets that each span belongs to, null or empty where it belongs to all. The spans
+    of a set, over all documents of the topic, answer it together; any set answers it."""
+    aspects: pl.Series | None = None
+    """The aspects of the topic that each span is about (TREC Genomics)."""
     elements: pl.DataFrame | None = None
     """Assessed elements, with ``row`` pointing to the judgement. Elements of INEX XML have a
     ``line`` of their own, and in combined judgements its ``file``."""
@@ -101,24 +85,41 @@ class Judgements(Columns, FromFiles):
     """Passages and best entry points given as XPaths: ``row``, ``start``, ``end`` (null for an
     entry point), ``bep`` (True for an entry point), ``line``, and where files give it the ``size``
     of passages."""
-    sets: pl.Series | None = None
-    """The evidence sets that each span belongs to, null or empty where it belongs to all. The spans
-    of a set, over all documents of the topic, answer it together; any set answers it."""
     evidence: pl.DataFrame | None = None
     """After `combined`, where spans have sets or grades: ``row``, ``set``, ``start``, ``end`` and
     ``grade`` of the spans of every set, as they were judged."""
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Judgements(Columns, JudgementColumns):
+    """Assessments, one row per topic, document and assessor, with their highlighted spans.
+
+    The spans of row ``i`` are ``bounds[i]:bounds[i + 1]`` of `start` and `end`; as read they may
+    overlap and carry grades. `combined` gives the form that measures work on: one row per topic
+    and document, spans disjoint, sorted and relevant.
+    """
+
+    topics: tuple[str, ...]
+    """Gold topics in canonical order; a topic without a row has no judged document."""
+    bounds: Ints
+    columns: Mapping[str, Any]
+    """The columns that are there; those of `JudgementColumns`, which are attributes too."""
+    sources: tuple[Provenance, ...]
+    has_text: bool = True
+    """False for judgements of whole documents (TREC), and of elements and passages that only a
+    collection can resolve to spans."""
     header: Mapping[str, Any] | None = None
     """Declarations of the file: collection, scale, white space, version."""
     notes: tuple[str, ...] = ()
     unread: Mapping[str, int] | None = None
     """Contents of the file that are not kept here, and how often they occur."""
-    aspects: pl.Series | None = None
-    """The aspects of the topic that each span is about (TREC Genomics)."""
     given: Judgements | None = None
     """The judgements before `combined`, row by row, where a document has one assessor only: other
     tools count spans as they were marked, also where they overlap or touch."""
 
+    column_names = tuple(JudgementColumns.__annotations__)
     lasting = ("row", "pairs", "pair", "documents", "rel_size")
+    based_on = frozenset(["topics", "topic", "doc", "length", "bounds", "start", "end"])
 
     @classmethod
     def from_rows(
@@ -139,38 +140,23 @@ class Judgements(Columns, FromFiles):
         ``assessor`` and ``relevant`` (derived from the spans where it is absent). Numbers may be
         arrays. Other fields are `extra`.
         """
-        columns = rows.to_dict() if isinstance(rows, pl.DataFrame) else rows
+        columns: dict[str, Any] = {**(rows.to_dict() if isinstance(rows, pl.DataFrame) else rows)}
         first_rows, topic = number_rows(columns["topic"])
-        judged: list[str] = gather(columns["topic"], first_rows).to_list()
+        judged = gather(columns["topic"], first_rows).to_list()
         topics = sort_topics({*judged, *topics_without_documents})
-        place = {name: i for i, name in enumerate(topics)}
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        if "relevant" in columns:
-            relevant = np.array(columns["relevant"])
-        else:
+        if "relevant" not in columns:
             text = end > start if grade is None else (end > start) & (grade > 0)
-            relevant = np.diff(np.concatenate([[0], np.cumsum(text)])[bounds]) > 0
-        numbers: dict[str, Any] = {}
+            columns["relevant"] = np.diff(np.concatenate([[0], np.cumsum(text)])[bounds]) > 0
         for name in ("length", "bep", "line"):
             given = columns.get(name, np.full(len(topic), UNKNOWN))
             if isinstance(given, pl.Series):
                 given = given.fill_null(UNKNOWN).to_numpy()
-            numbers[name] = given.astype(np.int64)
-        return cls(
-            **numbers,
-            topics=topics,
-            topic=np.array([place[name] for name in judged], dtype=np.int64)[topic],
-            doc=columns["doc"],
-            relevant=relevant,
-            bounds=bounds,
-            start=start,
-            end=end,
-            file=np.zeros(len(topic), dtype=np.int64),
-            sources=(source,),
-            grade=grade,
-            assessor=columns.get("assessor"),
-            **extra,
-        )
+            columns[name] = given.astype(np.int64)
+        columns["relevant"] = np.array(columns["relevant"])
+        columns |= {"topic": _renumber(judged, topics)[topic], "file": np.zeros_like(topic)}
+        columns |= {"start": start, "end": end, "grade": grade}
+        return cls(topics=topics, bounds=bounds, columns=columns, sources=(source,), **extra)
 
     @classmethod
     def from_highlights(
@@ -188,27 +174,17 @@ class Judgements(Columns, FromFiles):
             for topic, docs in judged.items()
             for doc, entry in docs.items()
         ]
-        spans: list[tuple[int, int]] = []
-        sets: list[list[str] | None] = []
-        for row in rows:
-            own = row.get("sets") or [None] * len(row["spans"])
-            if len(own) != len(row["spans"]):
-                raise UsageError(
-                    f"topic {row['topic']!r}, document {row['doc']!r}: "
-                    f"{counted(len(own), 'list')} of sets for "
-                    f"{counted(len(row['spans']), 'span')}; expected one for each"
-                )
-            spans += row["spans"]
-            sets += [None if names is None else [*names] for names in own]
         types = {"topic": pl.String, "doc": pl.String, "length": pl.Int64, "bep": pl.Int64}
-        columns: dict[str, Any] = {
-            column: pl.Series([row.get(column) for row in rows], dtype=kind)
-            for column, kind in types.items()
-        }
+        frame = pl.DataFrame(rows, schema=types).with_columns(line=pl.int_range(1, pl.len() + 1))
+        spans = [span for row in rows for span in row["spans"]]
         start, end = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
+        sets = [own for row in rows for own in row.get("sets") or [None] * len(row["spans"])]
+        if len(sets) != len(spans):
+            raise UsageError(f"{len(sets)} lists of sets for {len(spans)} spans; expected one each")
+        sets = [None if names is None else [*names] for names in sets]
         has_sets = any(row.get("sets") for row in rows)
         return cls.from_rows(
-            columns | {"line": np.arange(1, len(rows) + 1)},
+            frame,
             np.array([len(row["spans"]) for row in rows], dtype=np.int64),
             start,
             end,
@@ -224,11 +200,6 @@ class Judgements(Columns, FromFiles):
             f"<Judgements: {len(self.topics)} topics, {len(self)} documents judged, "
             f"{int(self.relevant.sum())} relevant>"
         )
-
-    def _repr_html_(self) -> str:
-        from foveal.model.tables import preview_frame
-
-        return preview_frame(repr(self)[1:-1], self.to_frame(), "rows")
 
     @cached_property
     def row(self) -> Ints:
@@ -271,7 +242,7 @@ class Judgements(Columns, FromFiles):
     @property
     def several_assessors(self) -> bool:
         """True if any document of any topic has more than one row."""
-        return len(self.pairs.first_rows) < len(self.pairs.number)
+        return len(self.pairs.first_rows) < len(self)
 
     @cached_property
     def shared(self) -> Bools:
@@ -289,19 +260,18 @@ class Judgements(Columns, FromFiles):
         return JudgedDocuments(gather(self.doc, first_rows), number, length, measured)
 
     def check_lengths(self, *, ends: bool = True) -> None:
-        """Refuse documents with two lengths, and spans past the end that another line gives.
-
-        Without `ends`, spans are not looked at.
-        """
+        """Refuse documents with two lengths and, with `ends`, spans past the end of documents."""
         _, number, length, measured = self.documents
         known, length = measured[number], length[number]
-        problems = []
-        for row in np.flatnonzero((self.length >= 0) & (self.length != length)).tolist():
-            text = (
+        problems = [
+            self.problem(
+                "judgements.length",
+                row,
                 f"document {self.doc[row]!r} is {self.length[row]} characters long here, but "
-                f"{length[row]} {self.describe_place(known[row], row)}"
+                f"{length[row]} {self.describe_place(known[row], row)}",
             )
-            problems.append(self.problem("judgements.length", row, text))
+            for row in np.flatnonzero((self.length >= 0) & (self.length != length)).tolist()
+        ]
         if ends and not problems:
             reach = np.zeros(len(number), dtype=np.int64)
             np.maximum.at(reach, self.row, self.end)
@@ -313,12 +283,10 @@ class Judgements(Columns, FromFiles):
 
     def find_repeated(self) -> list[Problem]:
         """Return a problem for each row of a topic, document and assessor but the first."""
-        first_rows, number = self.pairs
+        found = self.pairs
         if self.assessor is not None:
-            first_rows, number = number_rows(self.topic, self.doc, self.assessor)
-        if len(first_rows) == len(number):
-            return []
-        first = first_rows[number]
+            found = number_rows(self.topic, self.doc, self.assessor)
+        first = found.first_rows[found.number]
         return [
             self.problem(
                 "judgements.repeated",
@@ -338,15 +306,19 @@ class Judgements(Columns, FromFiles):
         bare = [t for t in self.topics_without_documents if topics is None or t in topics]
         kept = sort_topics([*(self.topics[t] for t in np.unique(self.topic[keep])), *bare])
         rows, spans = np.flatnonzero(keep), np.flatnonzero(keep[self.row])
-        changed = {name: column[rows] for name, column in self.get_columns(_ROW_COLUMNS).items()}
-        changed |= {name: column[spans] for name, column in self.get_columns(_SPAN_COLUMNS).items()}
-        changed["topic"] = _renumber(self.topics, kept)[changed["topic"]]
-        for name, table in self.get_columns(_TABLES).items():
-            own = table.filter(pl.Series(keep[table["row"].to_numpy()]))
-            changed[name] = point_to(own, np.cumsum(keep) - 1)
+        columns = {
+            name: column[spans if name in _SPAN_COLUMNS else rows]
+            for name, column in self.columns.items()
+            if name not in _TABLES
+        }
+        columns["topic"] = _renumber(self.topics, kept)[columns["topic"]]
+        for name in _TABLES & self.columns.keys():
+            table = self.columns[name]
+            table = table.filter(pl.Series(keep[table["row"].to_numpy()]))
+            columns[name] = point_to(table, np.cumsum(keep) - 1)
         return replace(
             self,
-            **changed,
+            columns=columns,
             topics=kept,
             bounds=np.concatenate([[0], np.cumsum(np.diff(self.bounds)[keep])]),
             given=None if self.given is None else self.given.only(keep, topics=bare),
@@ -360,35 +332,30 @@ class Judgements(Columns, FromFiles):
 
     def of_assessor(self, name: str) -> Judgements:
         """Return the judgements of one assessor."""
-        if name not in self.assessors:
+        if self.assessor is None or name not in self.assessors:
             known = ", ".join(self.assessors) or "none is named"
             raise UsageError(f"no assessor {name!r} in the judgements ({known})")
-        assert self.assessor is not None
         return self.only((self.assessor == name).fill_null(value=False).to_numpy())
 
     def combined(self, policy: str = "union") -> Judgements:
         """Return one row per topic and document, its relevant spans disjoint and sorted.
 
-        Parameters
-        ----------
-        policy : {"union", "majority", "intersection"} or the name of an assessor
-            ``majority`` keeps the characters that more than half of a document's assessors
-            highlighted, ``intersection`` those that all of them did. An element gets the
-            strongest assessment that as many of them give it or a stronger one. The best entry
-            point is the first one in reading order; where several must agree, the first inside
-            the text they agree on. Evidence sets stay those of their assessors,
-            each cut to the text that is kept.
+        `policy` is one of `ASSESSOR_POLICIES` or the name of an assessor: ``majority`` keeps the
+        characters that more than half of a document's assessors highlighted, ``intersection``
+        those that all of them did. An element gets the strongest assessment that as many of them
+        give it or a stronger one. The best entry point is the first one in reading order; where
+        several must agree, the first inside the text they agree on. Evidence sets stay those of
+        their assessors, each cut to the text that is kept.
         """
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
         apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
-        if (
+        is_plain = (
             len(self.pairs.first_rows) == len(self)
-            and all(getattr(self, name) is None for name in ("sets", *_TABLES))
+            and not self.columns.keys() & {"sets", *_TABLES}
             and (self.grade is None or (self.grade == 1).all())
-            and (self.end > self.start).all()
-            and apart.all()
-        ):
+        )
+        if is_plain and (self.end > self.start).all() and apart.all():
             # Spans that are all relevant, disjoint and sorted are combined already.
             relevant = np.diff(self.bounds) > 0 if self.has_text else self.relevant
             bep = np.where(relevant, self.bep, UNKNOWN)
@@ -398,14 +365,14 @@ class Judgements(Columns, FromFiles):
         from foveal.model.assessors import combine_columns
 
         given = None if self.several_assessors else self
-        return replace(self, **combine_columns(self, policy), given=given)
+        return self.with_columns(**combine_columns(self, policy), given=given)
 
     def united(self) -> Judgements:
         """Return the same rows with disjoint, sorted relevant spans; assessors stay separate."""
         from foveal.model.assessors import agree_spans
 
         rows = np.arange(len(self))
-        return replace(self, **agree_spans(self, np.ones_like(rows), rows))
+        return self.with_columns(**agree_spans(self, np.ones_like(rows), rows))
 
     @classmethod
     def merged(
@@ -426,11 +393,10 @@ class Judgements(Columns, FromFiles):
     def to_frame(self) -> pl.DataFrame:
         """Return a row per highlighted span; a document without any has one with null offsets."""
         topic = pl.Series(self.topics, dtype=pl.String).gather(self.topic)
-        rows = pl.DataFrame(
-            {"topic": topic, "doc": self.doc, "length": self.length, "bep": self.bep}
-        ).with_columns(
-            *(pl.when(pl.col(name) >= 0).then(name).alias(name) for name in ("length", "bep")),
-            row=pl.int_range(pl.len()),
+        columns = {"topic": topic, "doc": self.doc, "length": self.length, "bep": self.bep}
+        known = pl.col("length", "bep")
+        rows = pl.DataFrame(columns).with_columns(
+            pl.when(known >= 0).then(known).name.keep(), row=pl.int_range(pl.len())
         )
         spans = pl.DataFrame({"row": self.row, "start": self.start, "end": self.end})
         return rows.join(spans, on="row", how="left", maintain_order="left_right").drop("row")
@@ -447,6 +413,31 @@ def share_documents(topic: Ints, doc: pl.Series, file: Ints) -> bool:
     return len(judged.select("topic", "doc").unique()) < len(judged)
 
 
+def _renumber(names: Sequence[str], others: Sequence[str]) -> Ints:
+    """Return the index of each name among the others, -1 where it is not one of them."""
+    index = {name: i for i, name in enumerate(others)}
+    return np.array([index.get(name, -1) for name in names], dtype=np.int64)
+
+
+def _merge_headers(parts: Sequence[Judgements]) -> dict[str, Any]:
+    """Return the declarations that all files make alike; refuse two scales or white space rules."""
+    headers = [part.header or {} for part in parts]
+    first = headers[0].items()
+    merged = {name: value for name, value in first if all(h.get(name) == value for h in headers)}
+    for name in ("scale", "whitespace"):
+        declared: dict[Any, str] = {}
+        for part, header in zip(parts, headers, strict=True):
+            # The scale of a file without elements does not matter.
+            if header.get(name) and (name != "scale" or part.elements is not None):
+                merged[name] = header[name]
+                declared.setdefault(header[name], part.sources[0].path)
+        if len(declared) > 1:
+            (one, path), (other, place), *_ = declared.items()
+            text = f"{name} is {other!r} here, but {one!r} in {path}; expected the same"
+            raise InputError.at("judgements.mixed", place, None, text)
+    return merged
+
+
 def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
     """Return the rows of all parts as one set, which may judge a document twice."""
     if len({part.has_text for part in parts}) > 1:
@@ -459,70 +450,37 @@ def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
     tables: dict[str, list[pl.DataFrame]] = {name: [] for name in ("rows", "spans", *_TABLES)}
     n_rows = n_files = 0
     for part, stem in zip(parts, stems, strict=True):
-        topic = _renumber(part.topics, topics)[part.topic]
-        own = part.get_columns(_ROW_COLUMNS) | {"topic": topic, "file": part.file + n_files}
+        columns = {**part.columns, "topic": _renumber(part.topics, topics)[part.topic]}
+        columns["file"] = part.file + n_files
+        for kind in _TABLES & columns.keys():
+            tables[kind].append(columns.pop(kind).with_columns(pl.col("row") + n_rows))
+        spans = {name: columns.pop(name) for name in _SPAN_COLUMNS if name in columns}
+        if "quotes" in spans:
+            spans["quotes"] = spans["quotes"].to_struct()
         name = stem if stems.count(stem) == 1 else part.sources[0].path
-        tables["rows"].append(pl.DataFrame(own).with_columns(name=pl.lit(name)))
-        quotes = {} if part.quotes is None else {"quotes": part.quotes.to_struct()}
-        tables["spans"].append(pl.DataFrame(part.get_columns(_SPAN_COLUMNS) | quotes))
-        for kind, table in part.get_columns(("elements", "places")).items():
-            tables[kind].append(table.with_columns(pl.col("row") + n_rows))
+        tables["rows"].append(pl.DataFrame(columns).with_columns(name=pl.lit(name)))
+        tables["spans"].append(pl.DataFrame(spans))
         n_rows, n_files = n_rows + len(part), n_files + len(part.sources)
     found = {kind: pl.concat(own, how="diagonal_relaxed") for kind, own in tables.items() if own}
     if share_documents(*found["rows"]["topic", "doc", "file"]) if several is None else several:
         assessor = pl.coalesce(pl.col("^assessor$"), "name")
         found["rows"] = found["rows"].with_columns(assessor=assessor)
-    columns: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for column in (*found.pop("rows").drop("name"), *found.pop("spans")):
         is_number = column.dtype.is_numeric()
         # Columns that a file does not have are null in its rows; spans without a grade have 1.
         given = column.fill_null(1 if column.name == "grade" else UNKNOWN) if is_number else column
         is_array = is_number or column.dtype == pl.Boolean
-        columns[column.name] = given.to_numpy() if is_array else given
-    if "quotes" in columns:
-        columns["quotes"] = columns["quotes"].struct.unnest()
-    header, unread = _merge_headers(parts)
+        merged[column.name] = given.to_numpy() if is_array else given
+    if "quotes" in merged:
+        merged["quotes"] = merged["quotes"].struct.unnest()
     return Judgements(
-        **columns | found,
+        columns=merged | found,
         topics=topics,
         bounds=np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]).cumsum(),
         sources=tuple(source for part in parts for source in part.sources),
         has_text=parts[0].has_text,
-        header=header,
+        header=_merge_headers(parts),
         notes=tuple(note for part in parts for note in part.notes),
-        unread=unread or None,
+        unread=sum((Counter(part.unread) for part in parts), Counter[str]()) or None,
     )
-
-
-def _renumber(names: Sequence[str], others: Sequence[str]) -> Ints:
-    """Return the index of each name among the others, -1 where it is not one of them."""
-    index = {name: i for i, name in enumerate(others)}
-    return np.array([index.get(name, -1) for name in names], dtype=np.int64)
-
-
-def _merge_headers(parts: Sequence[Judgements]) -> tuple[dict[str, Any], Counter[str]]:
-    """Return the declarations that all files make alike, and what of the files is not kept.
-
-    Declarations that must be the same and are not are refused.
-    """
-    headers = [part.header or {} for part in parts]
-    first = headers[0].items()
-    merged = {name: value for name, value in first if all(h.get(name) == value for h in headers)}
-    for name, message in _MUST_AGREE.items():
-        declared: dict[Any, str] = {}
-        for part, header in zip(parts, headers, strict=True):
-            # The scale of a file without elements does not matter.
-            if header.get(name) and (
-                name != "scale" or (part.elements is not None and len(part.elements))
-            ):
-                merged[name] = header[name]
-                declared.setdefault(header[name], part.sources[0].path)
-        if len(declared) > 1:
-            (one, path), (other, place), *_ = declared.items()
-            text = message.format(found=other, first=one, path=path)
-            raise InputError.at("judgements.mixed", place, None, text)
-    unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
-    for name in ("collection", "version"):
-        if name not in merged and (times := sum(name in header for header in headers)):
-            unread[f"{name} of files, which is not the same in all"] += times
-    return merged, unread

@@ -16,20 +16,14 @@ import polars as pl
 
 from foveal.errors import UsageError, some
 from foveal.lookup import sort_topics
-from foveal.model.run import ALL, Columns
+from foveal.model.run import ALL
 
 if TYPE_CHECKING:
     from foveal.model.tables import Table
 
 Floats = npt.NDArray[np.float64]
 
-# Number of runs and measures that a notebook shows.
-_SHOWN = 20
-# Run, topic, measure and value of a row.
-_ROW = {
-    "tsv": "%s\t%s\t%s\t%s",
-    "json": '{"run": %s, "topic": %s, "measure": %s, "value": %s}',
-}
+_SHOWN = 20  # runs and measures in a notebook
 _ODD_IN_JSON = {"nan": "null", "inf": "Infinity", "-inf": "-Infinity"}
 
 
@@ -45,8 +39,11 @@ class _SavedResults(TypedDict):
     meta: NotRequired[dict[str, Any]]
 
 
+_SHARED = ("task", "options")  # settings that comparable results have in common
+
+
 @dataclass(frozen=True, eq=False)
-class Results(Columns):
+class Results:
     """Scores by run, topic and measure."""
 
     runs: tuple[str, ...]
@@ -63,6 +60,10 @@ class Results(Columns):
     meta: Mapping[str, Any] = field(default_factory=dict)
     """Provenance: version, options, inputs with their sha256, topics judged, in the run and
     averaged, warnings."""
+
+    def __post_init__(self) -> None:
+        for column in (self.values, self.counted, self.overall):
+            column.flags.writeable = False
 
     def __repr__(self) -> str:
         return (
@@ -110,10 +111,10 @@ class Results(Columns):
         ['{"run": "a", "topic": "all", "measure": "AP", "value": null}']
         """
         quote: Callable[[str], str] = str
-        odd: dict[str, str] = {}
+        row, odd, rows = "%s\t%s\t%s\t%s", dict[str, str](), list[str]()
         if form == "json":
+            row = '{"run": %s, "topic": %s, "measure": %s, "value": %s}'
             quote, odd = partial(json.dumps, ensure_ascii=False), _ODD_IN_JSON
-        row, rows = _ROW[form], []
         topics, measures = [*map(quote, (*self.topics, ALL))], [*map(quote, self.measures)]
         shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
         values = np.concatenate([self.values, self.overall[:, None]], axis=1)
@@ -124,11 +125,7 @@ class Results(Columns):
         return rows
 
     def to_tsv(self, *, per_topic: bool = True) -> str:
-        r"""Return the rows as tab-separated text at full precision, with a header.
-
-        >>> Results.from_tidy([("a", "all", "AP", 0.5)], {}).to_tsv()
-        'run\ttopic\tmeasure\tvalue\na\tall\tAP\t0.5\n'
-        """
+        """Return the rows as tab-separated text at full precision, with a header."""
         for name in (*self.runs, *self.topics, *self.measures):
             if not {*"\t\n\r"}.isdisjoint(name):
                 raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
@@ -139,15 +136,13 @@ class Results(Columns):
         """Return the rows as a Polars frame with columns run, topic, measure, value."""
         shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
         values = np.concatenate([self.values, self.overall[:, None]], axis=1)
-        run, topic, measure = np.nonzero(np.broadcast_to(shown[:, :, None], values.shape))
-        return pl.DataFrame(
-            {
-                "run": pl.Series(self.runs, dtype=pl.String).gather(run),
-                "topic": pl.Series((*self.topics, ALL), dtype=pl.String).gather(topic),
-                "measure": pl.Series(self.measures, dtype=pl.String).gather(measure),
-                "value": values[shown].ravel(),
-            }
-        )
+        index = np.nonzero(np.broadcast_to(shown[:, :, None], values.shape))
+        names = {"run": self.runs, "topic": (*self.topics, ALL), "measure": self.measures}
+        columns = {
+            kind: pl.Series(own, dtype=pl.String).gather(index[axis])
+            for axis, (kind, own) in enumerate(names.items())
+        }
+        return pl.DataFrame({**columns, "value": values[index]})
 
     def wide(self, *, per_topic: bool = False) -> pl.DataFrame:
         """Return one row per run (and topic), one column per measure."""
@@ -155,13 +150,6 @@ class Results(Columns):
         values = frame["value"].to_numpy().reshape(-1, width).T.copy()
         keys = frame.gather_every(width).select("run", *["topic"] * per_topic)
         return keys.hstack(list(map(pl.Series, self.measures, values)))
-
-    def to_pandas(self, *, per_topic: bool = True) -> Any:
-        """Return the tidy rows as a pandas DataFrame (pandas must be installed)."""
-        import pandas as pd
-
-        frame = self.tidy(per_topic=per_topic)
-        return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
 
     def __str__(self) -> str:
         """Return the values over all topics as a table, one row per run."""
@@ -172,10 +160,9 @@ class Results(Columns):
     def _repr_html_(self) -> str:
         from foveal.model.tables import LONGEST, to_html
 
-        title = repr(self)[1:-1].replace(" x ", ", ")
-        return to_html(replace(self._tabulate(), title=title), longest=LONGEST)
+        return to_html(self._tabulate(repr(self)[1:-1].replace(" x ", ", ")), longest=LONGEST)
 
-    def _tabulate(self) -> Table:
+    def _tabulate(self, title: str = "") -> Table:
         """Return a table of the first runs and measures."""
         from foveal.model.tables import Table
 
@@ -183,7 +170,7 @@ class Results(Columns):
         rows = tuple(zip(self.runs[:_SHOWN], *columns[:_SHOWN], strict=True))
         more = {"runs": len(self.runs) - _SHOWN, "measures": len(self.measures) - _SHOWN}
         notes = tuple(f"and {n:,} more {what}" for what, n in more.items() if n > 0)
-        return Table(("run", *self.measures[:_SHOWN]), rows, notes=notes)
+        return Table(("run", *self.measures[:_SHOWN]), rows, title=title, notes=notes)
 
     def to_json(self) -> str:
         """Return all rows and the meta, as ``foveal evaluate -f json`` writes them."""
@@ -201,16 +188,11 @@ class Results(Columns):
 
         try:
             saved = msgspec.convert(json.loads(text), _SavedResults)
-        except (json.JSONDecodeError, UnicodeDecodeError):
-            raise
         except msgspec.ValidationError as error:
             raise ValueError(str(error)) from None
-        except ValueError:
-            raise ValueError("a whole number has too many digits") from None
-        rows = [
-            (row["run"], row["topic"], row["measure"], row["value"]) for row in saved["results"]
-        ]
-        return cls.from_tidy(rows, saved.get("meta", {}))
+        rows = saved["results"]
+        tidy = [(row["run"], row["topic"], row["measure"], row["value"]) for row in rows]
+        return cls.from_tidy(tidy, saved.get("meta", {}))
 
     @property
     def lower_is_better(self) -> frozenset[str]:
@@ -218,12 +200,7 @@ class Results(Columns):
         return frozenset(self.meta.get("lower_is_better", ()))
 
     def only(self, measures: Sequence[str]) -> Results:
-        """Return the results of these measures, each once and in this order.
-
-        >>> rows = [("a", "1", "AP", 0.5), ("a", "1", "AiP", 0.25)]
-        >>> Results.from_tidy(rows, {}).only(["AiP", "AiP"]).measures
-        ('AiP',)
-        """
+        """Return the results of these measures, each once and in this order."""
         at = [_find(self.measures, measure, "measure") for measure in dict.fromkeys(measures)]
         measures = tuple(self.measures[k] for k in at)
         values, overall = self.values[:, :, at], self.overall[:, at]
@@ -291,11 +268,7 @@ class Results(Columns):
 
 
 def _format_column(values: Floats) -> list[str]:
-    """Return scores with four decimals, counts as whole numbers.
-
-    >>> _format_column(np.array([0.5, 1.0])), _format_column(np.array([1.0, 30.0]))
-    (['0.5000', '1.0000'], ['1', '30'])
-    """
+    """Return scores with four decimals, counts as whole numbers."""
     known = values[np.isfinite(values)]
     whole = bool(known.size) and bool((known == np.round(known)).all()) and known.max() > 1
     return [
@@ -310,53 +283,49 @@ def _find(names: tuple[str, ...], name: str, what: str) -> int:
     return names.index(name)
 
 
-def _list_settings(meta: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Return the settings that comparable scores share, as far as the meta lists them."""
-    for kind in ("judgements", "collection"):
-        found = [part.get("sha256") for part in meta.get("inputs", ()) if part.get("kind") == kind]
-        if "inputs" in meta and all(found) and (found or kind == "collection"):
-            yield f"with different {kind.removesuffix('s')}s", frozenset(found)
-    for name, what in (("task", "for different tasks"), ("options", "with different options")):
-        if name in meta:
-            yield what, json.dumps(meta[name], sort_keys=True)
-
-
 def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> list[str]:
     """Return a line for each setting in which parts differ; unknown settings count as equal.
 
     >>> parts = [Results.from_tidy([(run, "1", "AP", 0.5)], {"task": task})
     ...          for run, task in (("a", "2009.Focused"), ("b", "2009.Thorough"))]
     >>> list_differences(parts, ["a.json", "b.json"])
-    ['results scored for different tasks: a.json; b.json']
+    ['results scored with different tasks: a.json; b.json']
     """
-    called = names or [some(part.runs) for part in parts]
     groups: dict[str, dict[Any, dict[str, None]]] = {}
-    for name, part in zip(called, parts, strict=True):
-        for meta in part.meta.get("parts", [part.meta]):  # of the parts that it was joined from
-            for what, value in _list_settings(meta):
+    for name, part in zip(names or [some(part.runs) for part in parts], parts, strict=True):
+        for meta in _list_metas([part]):
+            settings = {n: json.dumps(meta[n], sort_keys=True) for n in _SHARED if n in meta}
+            for kind in ("judgements", "collection") if "inputs" in meta else ():
+                found = [own.get("sha256") for own in meta["inputs"] if own.get("kind") == kind]
+                if all(found) and (found or kind == "collection"):
+                    settings[kind] = ",".join(sorted(found))
+            for what, value in settings.items():
                 groups.setdefault(what, {}).setdefault(value, {})[name] = None
     return [
-        f"results scored {what}: " + "; ".join(some(tuple(names)) for names in by_value.values())
+        f"results scored with different {what.removesuffix('s')}s: "
+        + "; ".join(some(tuple(names)) for names in by_value.values())
         for what, by_value in groups.items()
         if len(by_value) > 1
     ]
 
 
+def _list_metas(parts: Sequence[Results]) -> list[Mapping[str, Any]]:
+    """Return the metas of all parts, and of the parts that these were joined from."""
+    return [meta for part in parts for meta in part.meta.get("parts", [part.meta])]
+
+
 def _join_meta(parts: Sequence[Results], differing: Sequence[str]) -> dict[str, Any]:
     """Return all inputs and warnings, each once; task and options if all parts agree on them."""
-    metas = [meta for part in parts for meta in part.meta.get("parts", [part.meta])]
+    metas = _list_metas(parts)
     inputs = {json.dumps(item): item for meta in metas for item in meta.get("inputs", ())}
     warnings = [line for part in parts for line in part.meta.get("warnings", ())]
     joined: dict[str, Any] = {"inputs": list(inputs.values())}
-    for name in ("task", "options", "groups"):
+    for name in (*_SHARED, "groups"):
         if all(name in meta and meta[name] == metas[0][name] for meta in metas):
             joined[name] = metas[0][name]
     if tasks := {run: task for meta in metas for run, task in meta.get("tasks", {}).items()}:
         joined["tasks"] = tasks
-    if lower := sorted({label for part in parts for label in part.lower_is_better}):
+    if lower := sorted({name for part in parts for name in part.lower_is_better}):
         joined["lower_is_better"] = lower
-    return {
-        **joined,
-        "parts": [dict(meta) for meta in metas],
-        "warnings": list(dict.fromkeys([*warnings, *differing])),
-    }
+    parts_meta = [dict(meta) for meta in metas]
+    return {**joined, "parts": parts_meta, "warnings": list(dict.fromkeys([*warnings, *differing]))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import compress
 from typing import Any, ClassVar, NamedTuple, Self
@@ -23,37 +23,43 @@ UNKNOWN = -1
 ALL = "all"
 """The topic under which results give the value over all topics; no topic may have this name."""
 
-# The columns of a run that have one entry for each result.
-_COLUMNS = ("doc", "start", "end", "line", "score", "rank", "xpath", "length", "tokens", "element")
-
 
 class Columns:
-    """A dataclass of columns, whose arrays cannot be changed."""
+    """The base of dataclasses with columns, which are attributes, and in `columns` by name.
 
-    lasting: ClassVar[tuple[str, ...]] = ()
-    """Cached properties that depend on topics and documents only."""
+    Their arrays cannot be changed. A column that is None is absent. Columns may be given by name
+    to the class and to `dataclasses.replace`.
+    """
 
-    def __post_init__(self) -> None:
+    columns: Mapping[str, Any]
+    column_names: ClassVar[tuple[str, ...]]
+    lasting: ClassVar[tuple[str, ...]]
+    """Cached properties that change only with the columns `based_on`."""
+    based_on: ClassVar[frozenset[str]]
+
+    def __init__(self, *, columns: Mapping[str, Any] | None = None, **given: Any) -> None:
+        found = {name: given.pop(name, (columns or {}).get(name)) for name in self.column_names}
+        found = {name: column for name, column in found.items() if column is not None}
+        if unknown := given.keys() - {field.name for field in fields(self)}:  # type: ignore[arg-type]
+            raise TypeError(f"{type(self).__name__} has no {', '.join(unknown)}")
+        vars(self).update(given, columns=found, **found)
         for column in vars(self).values():
             if isinstance(column, np.ndarray):
                 column.flags.writeable = False
 
-    def get_columns(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return those of the columns that are given, by name."""
-        every = {name: getattr(self, name) for name in names}
-        return {name: column for name, column in every.items() if column is not None}
-
     def with_columns(self, **columns: Any) -> Self:
-        """Return the object with other columns, except those of topics and documents.
+        """Return the object with other columns or properties; None removes a column.
 
-        Properties that depend on the latter alone are not computed again.
+        Where topics and documents stay, what depends on them alone is not computed again.
 
         >>> run = Run.from_results({"1": [("d", 0, 90), ("d", 10, 20)]})
         >>> run.first is run.with_columns(end=run.end + 1).first
         True
         """
-        changed, known = replace(self, **columns), vars(self)  # type: ignore[type-var]
-        vars(changed).update({name: known[name] for name in self.lasting if name in known})
+        changed: Self = replace(self, **columns)  # type: ignore[type-var]
+        if self.based_on.isdisjoint(columns):
+            known = vars(self)
+            vars(changed).update({name: known[name] for name in self.lasting if name in known})
         return changed
 
 
@@ -91,8 +97,31 @@ class ResultDocuments(NamedTuple):
     """The rows that come back to a document after results of other documents."""
 
 
-@dataclass(frozen=True, eq=False)
-class Run(Columns):
+class ResultColumns:
+    """The columns of a run: an entry for each result. None if the run does not have them."""
+
+    doc: pl.Series
+    start: Ints
+    end: Ints
+    """The span in code points. ``end == UNKNOWN`` is a whole document (``start == 0``) or, with
+    ``start == UNKNOWN`` too, a result that only a collection can resolve to a span."""
+    line: Ints
+    """The line of the file that gives each result, for messages."""
+    score: npt.NDArray[np.float64] | None = None
+    rank: Ints | None = None
+    """Ranks as the file gives them, `UNKNOWN` where it does not; equal ones are ties."""
+    xpath: pl.Series | None = None
+    length: Ints | None = None
+    """Length of each result's document where a collection gives it, else `UNKNOWN`."""
+    tokens: Ints | None = None
+    """Cost of reading each whole result in tokens, `UNKNOWN` where it is not given."""
+    element: Ints | None = None
+    """The number of each result among the elements of its document, from 0 on, where a collection
+    gives it, else `UNKNOWN`."""
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Run(Columns, ResultColumns):
     """Ranked results of one system, columnar and immutable.
 
     The results of ``topics[i]`` are the rows ``bounds[i]:bounds[i + 1]`` in rank order.
@@ -103,23 +132,9 @@ class Run(Columns):
     topics: tuple[str, ...]
     """Topics in the order they first occur."""
     bounds: Ints
-    doc: pl.Series
-    """Document of each result."""
-    start: Ints
-    end: Ints
-    """The span in code points. ``end == UNKNOWN`` is a whole document (``start == 0``) or, with
-    ``start == UNKNOWN`` too, a result that only a collection can resolve to a span."""
-    line: Ints
-    """The line of the file that gives each result, for messages."""
+    columns: Mapping[str, Any]
+    """The columns that the run has; those of `ResultColumns`, which are attributes too."""
     source: Provenance
-    score: npt.NDArray[np.float64] | None = None
-    rank: Ints | None = None
-    """Ranks as the file gives them, `UNKNOWN` where it does not; equal ones are ties."""
-    xpath: pl.Series | None = None
-    length: Ints | None = None
-    """Length of each result's document where a collection gives it, else `UNKNOWN`."""
-    tokens: Ints | None = None
-    """Cost of reading each whole result in tokens, `UNKNOWN` where it is not given."""
     task: str | None = None
     """The task that the run declares."""
     notes: tuple[str, ...] = ()
@@ -128,11 +143,10 @@ class Run(Columns):
     """Other declarations of the file: participant, use of topics, description."""
     unread: Mapping[str, int] | None = None
     """Contents of the file that are not kept here, and how often they occur."""
-    element: Ints | None = None
-    """The number of each result among the elements of its document, from 0 on, where a collection
-    gives it, else `UNKNOWN`."""
 
+    column_names = tuple(ResultColumns.__annotations__)
     lasting = ("topic", "position", "documents", "first", "repeats")
+    based_on = frozenset(["topics", "bounds", "doc"])
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame, *, name: str, **about: Any) -> Run:
@@ -141,7 +155,7 @@ class Run(Columns):
         `frame` has the columns ``topic``, ``doc``, ``start``, ``end`` and optionally ``score``,
         ``rank``, ``xpath``, ``tokens`` and ``line``. `about` is as in `from_columns`.
         """
-        named = ("topic", "doc", "start", "end", "score", "rank", "xpath", "tokens", "line")
+        named = ("topic", *cls.column_names)
         columns: dict[str, Any] = {key: frame[key] for key in named if key in frame.columns}
         return cls.from_columns(**columns, name=name, **about)
 
@@ -152,9 +166,9 @@ class Run(Columns):
         topic: pl.Series,
         name: str,
         source: Provenance | None = None,
-        task: str | None = None,
         notes: tuple[str, ...] = (),
         note_grouping: str | None = None,
+        task: str | None = None,
         **columns: Any,
     ) -> Run:
         """Return a run from `topic`, `doc`, `start`, `end` and optional columns of results.
@@ -163,17 +177,19 @@ class Run(Columns):
         had to be.
         """
         first_rows, number = number_rows(topic)
+        if columns.get("line") is None:
+            columns["line"] = np.arange(1, len(topic) + 1, dtype=np.int64)
         order = None
         if (number[1:] < number[:-1]).any():
             order = np.argsort(number, kind="stable")
             notes = (*notes, note_grouping) if note_grouping else notes
-        given: dict[str, Any] = {"line": np.arange(1, len(topic) + 1, dtype=np.int64)}
-        given |= {key: column for key, column in columns.items() if column is not None}
-        for key, column in given.items():
+        for key, column in columns.items():
+            if column is None:
+                continue
             values = column if order is None else column[order]
             if key in ("doc", "xpath"):
                 # Gathering from one piece is nine times faster than from seven.
-                given[key] = values.rechunk()
+                columns[key] = values.rechunk()
                 continue
             if isinstance(values, pl.Series):
                 values = (values if key == "score" else values.fill_null(UNKNOWN)).to_numpy()
@@ -181,15 +197,15 @@ class Run(Columns):
             # A locked array is not changed by other code, unless it is a view of another one. The
             # memory of a Polars column is locked, too.
             is_shared = values.flags.writeable or isinstance(values.base, np.ndarray)
-            given[key] = values.copy() if is_shared else values
+            columns[key] = values.copy() if is_shared else values
         return cls(
             name=name,
             topics=tuple(gather(topic, first_rows).to_list()),
             bounds=np.concatenate([[0], np.cumsum(np.bincount(number))]),
+            columns=columns,
             source=source or Provenance(name),
             task=task,
             notes=notes,
-            **given,
         )
 
     @classmethod
@@ -205,10 +221,8 @@ class Run(Columns):
         rows = [(topic, *result) for topic, ranked in results.items() for result in ranked]
         for number, (topic, doc, start, end) in enumerate(rows, 1):
             if not 0 <= start <= end:
-                raise UsageError(
-                    f"result {number}, topic {topic!r}, document {doc!r}: [{start},{end}) is no "
-                    "span; expected 0 <= start <= end"
-                )
+                where = f"result {number}, topic {topic!r}, document {doc!r}"
+                raise UsageError(f"{where}: [{start},{end}) is not a span with 0 <= start <= end")
         schema = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
         return cls.from_frame(pl.DataFrame(rows, schema=schema, orient="row"), name=name)
 
@@ -217,11 +231,6 @@ class Run(Columns):
 
     def __repr__(self) -> str:
         return f"<Run {self.name!r}: {len(self)} results, {len(self.topics)} topics>"
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """The columns that the run has, by name: an entry for each result."""
-        return self.get_columns(_COLUMNS)
 
     @cached_property
     def topic(self) -> Ints:
@@ -258,11 +267,6 @@ class Run(Columns):
         For runs without spans. In the order of paths an element is followed by its descendants:
         their paths continue its own with a slash, and "0" is the character after that. A whole
         document has no path and encloses everything.
-
-        >>> spans = {"topic": ["1"] * 3, "doc": ["d"] * 3, "start": [-1] * 3, "end": [-1] * 3}
-        >>> frame = pl.DataFrame({**spans, "xpath": ["/a[1]/p[2]", "/a[1]", "/a[1]/p[1]"]})
-        >>> [x.tolist() for x in Run.from_frame(frame, name="r").nesting]
-        [[4, 1, 2], [5, 6, 3]]
         """
         path = pl.Series([""] * len(self)) if self.xpath is None else self.xpath.fill_null("")
         opening = pl.DataFrame({"doc": self.first, "path": path})
@@ -290,18 +294,13 @@ class Run(Columns):
         """Return the run with results that end earlier than the `whole` ones.
 
         A result that is cut costs its share of the tokens.
-
-        >>> run = Run.from_results({"1": [("d", 0, 90)]})
-        >>> run = replace(run, tokens=np.array([20]))
-        >>> run.cut(np.array([45]), run.end).tokens.tolist()
-        [10]
         """
-        if self.tokens is None:
-            return replace(self, end=end)
-        share = (end - self.start) / np.maximum(whole - self.start, 1)
-        shorter = (end < whole) & (self.tokens >= 0)
-        tokens = np.where(shorter, np.ceil(self.tokens * share), self.tokens).astype(np.int64)
-        return replace(self, end=end, tokens=tokens)
+        tokens = self.tokens
+        if tokens is not None:
+            share = (end - self.start) / np.maximum(whole - self.start, 1)
+            shorter = (end < whole) & (tokens >= 0)
+            tokens = np.where(shorter, np.ceil(tokens * share), tokens).astype(np.int64)
+        return self.with_columns(end=end, tokens=tokens)
 
     def take(self, keep: npt.NDArray[np.bool_]) -> Run:
         """Return the run with only the rows that `keep` marks; topics left empty disappear."""
@@ -311,7 +310,7 @@ class Run(Columns):
             self,
             topics=tuple(compress(self.topics, counts)),
             bounds=np.concatenate([[0], np.cumsum(counts[counts > 0])]),
-            **{name: column[rows] for name, column in self.columns.items()},
+            columns={name: column[rows] for name, column in self.columns.items()},
         )
 
     def to_frame(self) -> pl.DataFrame:
@@ -323,21 +322,11 @@ class Run(Columns):
         if self.rank is not None:
             rank = np.where(self.rank == UNKNOWN, rank, self.rank)
         topic = pl.Series(self.topics, dtype=pl.String).gather(self.topic)
-        columns = self.columns | {"topic": topic, "rank": rank}
+        columns = {**self.columns, "topic": topic, "rank": rank}
         names = ("topic", "doc", "rank", "score", "start", "end", "xpath", "tokens")
         frame = pl.DataFrame({name: columns[name] for name in names if name in columns})
-        return frame.with_columns(
-            pl.when(pl.col(name) >= 0).then(name).alias(name)
-            for name in ("start", "end", "tokens")
-            if name in columns
-        )
-
-    def _repr_html_(self) -> str:
-        from foveal.model.tables import preview_frame
-
-        task = f", task {self.task}" if self.task else ""
-        title = f"{self.name}: {len(self):,} results, {len(self.topics)} topics{task}"
-        return preview_frame(title, self.to_frame(), "results")
+        known = pl.col("^(start|end|tokens)$")
+        return frame.with_columns(pl.when(known >= 0).then(known).name.keep())
 
 
 def distinguish_names(runs: Iterable[tuple[str, Provenance]]) -> tuple[str, ...]:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Any
 
 from foveal._version import __version__
 from foveal.errors import escape_controls
 
-if TYPE_CHECKING:
-    import polars as pl
-
 TABLE_FORMATS = ("table", "markdown", "latex", "html")
 PAPER_FORMATS = ("markdown", "latex")
 Place = tuple[int, int]  # row and column
-PREVIEW, LONGEST = 10, 80  # rows of a frame and characters of a cell in a notebook
+LONGEST = 80  # characters of a cell in a notebook
 
 
 @dataclass(frozen=True)
@@ -63,9 +58,6 @@ class Table:
         """Return a matrix, whose rows and columns have the same names, with numbered columns.
 
         Any other table is returned as it is.
-
-        >>> Table(("run", "a", "b"), (("a", "", ".5"), ("b", ".5", ""))).number_columns().rows
-        (('1 a', '', '.5'), ('2 b', '.5', ''))
         """
         names, columns = [row[0] for row in self.rows], self.header[1:]
         if len(columns) < 2 or not {*columns[1:]} <= {*names}:
@@ -80,11 +72,7 @@ class Table:
         )
 
     def shorten(self, rows: int, what: str) -> Table:
-        """Return the first rows, with a note on the number of the others.
-
-        >>> Table(("run",), (("a",), ("b",), ("c",))).shorten(1, "runs").notes
-        ('and 2 more runs',)
-        """
+        """Return the first rows, with a note on the number of the others."""
         if len(self.rows) <= rows:
             return self
         more = f"and {len(self.rows) - rows:,} more {what}"
@@ -162,11 +150,7 @@ _MARKDOWN = str.maketrans(
 
 
 def to_one_line(text: str) -> str:
-    r"""Return a text with line breaks, tabs and control characters as blanks.
-
-    >>> to_one_line("a\n\nb\x00c")
-    'a b c'
-    """
+    """Return a text with line breaks, tabs and control characters as blanks."""
     return re.sub(r"[\s\x00-\x1f\x7f-\x9f]+", " ", text)
 
 
@@ -337,18 +321,3 @@ def to_html(table: Table, *, longest: int | None = None) -> str:
         f'<div style="{_BOX}"><table style="{_TABLE}">{title}<thead>{lines[0]}</thead>\n'
         "<tbody>\n" + "\n".join(lines[1:]) + f"\n</tbody></table>{notes}</div>"
     )
-
-
-def preview_frame(title: str, frame: pl.DataFrame, what: str) -> str:
-    """Return the first rows of a frame as HTML for a notebook; `what` names the rows."""
-
-    def show(value: Any) -> str:
-        if value is None or (isinstance(value, float) and math.isnan(value)):
-            return "\N{EN DASH}"
-        return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-    rows = tuple(tuple(map(show, row)) for row in frame.head(PREVIEW).iter_rows())
-    labels = next((j for j, kind in enumerate(frame.dtypes) if kind.is_numeric()), frame.width)
-    notes = (f"and {len(frame) - PREVIEW:,} more {what}",) if len(frame) > PREVIEW else ()
-    table = Table(tuple(frame.columns), rows, labels=labels, title=title, notes=notes)
-    return to_html(table, longest=LONGEST)

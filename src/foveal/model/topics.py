@@ -38,11 +38,7 @@ class Topic:
 
     @property
     def kind(self) -> str:
-        """``CO``, ``CAS`` or ``CO+S``: as declared, else by the fields of the topic.
-
-        >>> Topic("1", title="yoga", castitle="//article[about(., yoga)]").kind
-        'CO+S'
-        """
+        """``CO``, ``CAS`` or ``CO+S``: as declared, else by the fields of the topic."""
         if self.query_type in KINDS:
             return self.query_type
         if self.castitle is not None and self.title is not None:
@@ -126,14 +122,14 @@ class Topics(FromFiles):
     def __repr__(self) -> str:
         return f"<Topics: {len(self)} topics>"
 
-    @cached_property
-    def _by_id(self) -> dict[str, Topic]:
-        return {topic.id: topic for topic in self.topics}
-
     @property
     def ids(self) -> tuple[str, ...]:
         """The names of the topics."""
         return tuple(topic.id for topic in self.topics)
+
+    @cached_property
+    def _by_id(self) -> dict[str, Topic]:
+        return dict(zip(self.ids, self.topics, strict=True))
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -149,10 +145,3 @@ class Topics(FromFiles):
         """Return a row per topic, with a column for each of its fields."""
         schema = {field.name: pl.String for field in fields(Topic)}
         return pl.DataFrame([asdict(topic) for topic in self.topics], schema=schema)
-
-    def _repr_html_(self) -> str:
-        from foveal.model.tables import preview_frame
-
-        frame = self.to_frame()
-        given = [column.name for column in frame if column.is_not_null().any()]
-        return preview_frame(repr(self)[1:-1], frame.select(given), "topics")
