@@ -13,7 +13,6 @@ import click
 from foveal.cli.options import (
     FORMATS,
     Command,
-    exact_csv_option,
     max_bytes_option,
     parse_positive,
     parse_topics,
@@ -137,7 +136,6 @@ def _budget(
     type=click.Choice(FORMATS),
     help="Format of --stats [default: table on a terminal, else tsv].",
 )
-@exact_csv_option
 @max_bytes_option
 @click.option("-q", "--per-topic", is_flag=True, help="Tables of --stats with a row per topic.")
 def command(

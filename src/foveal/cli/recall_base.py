@@ -9,7 +9,6 @@ from foveal.cli.options import (
     FORMATS,
     Command,
     collection_option,
-    exact_csv_option,
     judgements_option,
     output_option,
     parse_comma_list,
@@ -75,7 +74,6 @@ from foveal.recall.forest import QUANTISATIONS
     help="text, the same as table: trees to look at; data formats hold all numbers in full "
     "[default: text].",
 )
-@exact_csv_option
 @output_option
 def command(
     judgements: tuple[str, ...],
