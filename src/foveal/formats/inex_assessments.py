@@ -111,9 +111,7 @@ def read_judgements(source: Source) -> Judgements:
     header |= {"version": version} if version else {}
     unread = {
         graded.UNKNOWN_GRADES: int((~known).sum()),
-        "names of collections, which are not the same in all files": (
-            collections.count() if collections.n_unique() > 1 else 0
-        ),
+        "different names of collections": collections.count() * (collections.n_unique() > 1),
         "statements of topics": len(markup.named("inex-topic")),
     }
     rows = pl.DataFrame({"doc": doc, "line": markup.line[files], "relevant": relevant})

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, Problem, Tally
+from foveal.errors import Problem, Tally
 from foveal.files.source import Source
 from foveal.formats import graded_elements as graded
 from foveal.formats import objects
@@ -423,15 +423,10 @@ def write_judgements(judgements: Judgements) -> str:
     """Write judgements with a header, one line per topic, document and assessor, without loss."""
     own, has_text, known = judgements, judgements.has_text, judgements.header or {}
     if not has_text:  # relevance must show in the elements
-        if own.places is not None and len(own.places):
-            what = (
-                "a passage or entry point given as an XPath, which a collection must place first "
-                "(--collection): this format cannot hold it, INEX XML can"
-            )
-            raise InputError(
-                own.problem("write.unheld", row, what, line=line)
-                for row, line in own.places.select("row", "line").rows()
-            )
+        if own.places is not None:
+            is_placed = np.isin(range(len(own)), own.places["row"])
+            what = "a passage or entry point by XPath, which a collection can place (--collection)"
+            check_rows(own, is_placed, what, instead="INEX XML")
         told = graded.mark_relevant(own.elements, len(own), known.get("scale"))
         check_rows(own, own.relevant & ~told, "relevant as a whole document", instead="TREC")
     names = {ours: name for name, ours in _KEPT.items()}
