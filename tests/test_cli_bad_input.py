@@ -65,11 +65,11 @@ def test_an_end_before_its_start_is_named(folder: Path, capsys: pytest.CaptureFi
     ("line", "message"),
     [
         ("toy Q0 D4 40", "4 fields found, expected 5 or more: topic Q0 doc relchars doclen"),
-        ("toy Q0 D4 many 40", "relevant characters 'many' is not a whole number from 0"),
+        ("toy Q0 D4 many 40", "relevant characters 'many' is out of range"),
         ("toy Q0 D1 0 100", "topic 'toy', document 'D1' is already judged on line 1"),
         ("toy Q0 D2 50 50 0 0:50", "topic 'toy', document 'D2' is already judged on line 2"),
         ("toy Q0 D4 30 40 0 0:20", "30 relevant characters, but the passages hold 20"),
-        ("toy Q0 D4 30 20 0 0:20", "30 relevant characters in a document of 20"),
+        ("toy Q0 D4 30 20 0 0:20", "30 relevant characters, but the passages hold 20"),
         ("toy Q0 D4 20 40 0 30:20", "a passage ends past the document's length 40"),
         ("new Q0 D1 0 90", "document 'D1' is 90 characters long here, but 100 on line 1"),
     ],

@@ -86,8 +86,6 @@ def test_mismatches_are_reported_with_their_path_and_counted(
         assert f"$.data[0].paragraphs[0].qas[{number}].answers[0]: " in line
     assert len(lines) == 6
     assert "5 of 6" in lines[-1]
-    # Only where nothing like the quote is found the text may be another one.
-    assert ["another version" in line for line in lines] == [*[False] * 3, True, False, False]
 
 
 def test_quotes_that_occur_once_near_their_offset_are_moved(
@@ -130,7 +128,6 @@ def test_a_quote_that_is_far_from_its_offset_stays_a_mismatch(
     done = convert(capsys, "--repair")
     assert done.code == 2
     assert str(at("lighthouse", FAR)[0]) in done.err
-    assert "another version" not in done.err
 
 
 def test_no_more_than_twenty_mismatches_are_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,7 @@ def test_a_format_is_explained_for_every_kind_that_has_it(
 
 def test_links_are_shown_by_their_words(capsys: pytest.CaptureFixture[str]) -> None:
     shown = call(capsys, "formats", "trec").out
-    assert "as in trec_eval" in shown
+    assert "as by trec_eval" in shown
     assert "](" not in shown
 
 

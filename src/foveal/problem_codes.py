@@ -24,7 +24,6 @@ CODES = {
     # -- JSON, XML and lines -----------------------------------------------------------------------
     "csv.columns": "A table of ground truth lacks a column.",
     "csv.syntax": "A line of a table cannot be read.",
-    "json.array": "A JSON array is too large or holds no objects.",
     "json.header": "A header entry is unknown, repeated or contradicts the content.",
     "json.syntax": "A line or file is not valid JSON.",
     "json.unit": "The unit of the offsets is unknown or cannot be converted.",
@@ -47,7 +46,6 @@ CODES = {
     "run.excluded_topics": "All topics of the run are excluded from the evaluation.",
     "run.format": "The file is not a run.",
     "run.grouping": "The results of a topic are not together.",
-    "run.header": "The header of a submission is wrong.",
     "run.impossible_path": "No document can have this path.",
     "run.interleaved": "Results of one document are interleaved with others.",
     "run.limit": "Results exceed the character limit of the task.",
@@ -116,7 +114,6 @@ CODES = {
     "judgements.unlisted_document": "A document of the judgements is not in the collection.",
     "judgements.unsuitable": "The judgements lack something that a measure needs.",
     "passage.path": "The path of a highlighted passage is missing or wrong.",
-    "write.no_elements": "The output format holds elements, and there are none.",
     "write.no_xpath": "The output format needs an XPath for each result.",
     "write.scale": "The output format cannot hold grades of this scale.",
     "write.unfit": "A name cannot be written in the output format.",

@@ -138,8 +138,11 @@ def test_utf32_is_read_with_or_without_a_mark(encoding: str) -> None:
             "line 1, column 7: the document breaks off here, before its root element is closed",
         ),
         (b"<a x='1' x='2'/>", "line 1, column 10: duplicate attribute"),
-        (b"", "line 1, column 1: no element found"),
-        (b" \n ", "line 2, column 2: no element found"),
+        (b"", "line 1, column 1: the document breaks off here, before its root element is closed"),
+        (
+            b" \n ",
+            "line 2, column 2: the document breaks off here, before its root element is closed",
+        ),
         (b"plain text", "line 1, column 1: syntax error"),
         (b"<a>\x00</a>", "line 1, column 4: not well-formed (invalid token)"),
         (b"<a>\xff</a>", "line 1, column 4: not well-formed (invalid token)"),
@@ -172,28 +175,22 @@ def blown_up(content: bytes, references: int, place: bytes = b"<a>%s</a>") -> by
     return b'<!DOCTYPE a [<!ENTITY e "%s">]>' % content + place % (b"&e;" * references)
 
 
-ADDED = "entities add more than 1000000 characters to the document"
+ADDED = "limit on input amplification factor (from DTD and entities) breached"
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a billion laughs": (lambda: laughs(10), ADDED),
     "ten million laughs": (lambda: laughs(8), ADDED),
     "quadratic text": (lambda: blown_up(b"x" * 100_000, 30_000), ADDED),
-    "quadratic text below expat's limit": (lambda: blown_up(b"x" * 100_000, 60), ADDED),
-    "quadratic text in a large document": (
-        lambda: blown_up(b"x" * 1_000_000, 50) + b" " * 10_000_000,
-        ADDED,
-    ),
-    "quadratic elements": (lambda: blown_up(b"<p/>" * 100_000, 50), ADDED),
     "quadratic attribute": (
         lambda: blown_up(b"x" * 10_000, 500, b"<a x='%s'/>"),
         "an attribute of <a> has more than 1000000 characters",
     ),
     "a chain of entities": (
         lambda: chain(200_000, "<a>{}</a>"),
-        "more than 1000 entities refer to entities",
+        "more than 1000 attributes and nested entities are declared",
     ),
     "a chain of entities in an attribute": (
         lambda: chain(200_000, "<a x='{}'/>"),
-        "more than 1000 entities refer to entities",
+        "more than 1000 attributes and nested entities are declared",
     ),
     "an entity of itself": (
         lambda: b'<!DOCTYPE a [<!ENTITY e "&f;"><!ENTITY f "&e;">]><a>&e;</a>',
@@ -219,21 +216,9 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: b"<a>\n<b " + b"c" * 20_000_000 + b"='1'/></a>",
         "line 2, column 1: a tag, comment or declaration has more than 4000000 bytes",
     ),
-    "a name of 1 MB": (
-        lambda: b"<a>\n<" + b"b" * 1_000_000 + b"/></a>",
-        "the name 'bbbbbbbbbbbbbbbbbbbb...' has more than 1000 characters",
-    ),
-    "the name of an attribute of 100 KB": (
-        lambda: b"<a>\n <b " + b"c" * 100_000 + b"=''/></a>",
-        "the name 'cccccccccccccccccccc...' has more than 1000 characters",
-    ),
     "a tag of a million attributes": (
         lambda: b"<a " + b" ".join(b"a%d=''" % i for i in range(1_000_000)) + b"/>",
         "a tag, comment or declaration has more than 4000000 bytes",
-    ),
-    "a million names": (
-        lambda: b"<a>" + b"".join(b"<b%d/>" % i for i in range(1_000_000)) + b"</a>",
-        "more than 100000 different names of tags and attributes",
     ),
     "a comment of 20 MB": (
         lambda: b"<a><!--" + b"x" * 20_000_000 + b"--></a>",
@@ -247,10 +232,6 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: b"<!DOCTYPE a [<!ENTITY e '" + b"x" * 20_000_000 + b"'>]><a/>",
         "a tag, comment or declaration has more than 4000000 bytes",
     ),
-    "a DTD of 20 MB": (
-        lambda: b"<!DOCTYPE a [" + b"<!ELEMENT b ANY>" * 1_250_000 + b"]><a/>",
-        "no element begins within the first 4000000 bytes",
-    ),
     "default attributes at a million elements": (
         lambda: (
             b"<!DOCTYPE a [%s]><a>%s</a>"
@@ -259,7 +240,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
                 b"<b/>" * 900_000,
             )
         ),
-        "more than 1000 attributes are declared for <b>",
+        "more than 1000 attributes and nested entities are declared",
     ),
     "an attribute of 20 MB": (
         lambda: b"<a><b x='" + b"y" * 20_000_000 + b"'/></a>",
@@ -286,7 +267,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
             b"<!DOCTYPE a [<!ENTITY %% e0 ''>%b%%e9999;]><a>&eacute;</a>"
             % b"".join(b"<!ENTITY %% e%d '&#37;e%d;'>" % (i, i - 1) for i in range(1, 10_000))
         ),
-        "more than 1000 entities refer to entities",
+        "more than 1000 attributes and nested entities are declared",
     ),
     "parameter entities that repeat declarations": (
         lambda: (
@@ -361,18 +342,13 @@ def test_default_attributes_are_not_read_for_every_element() -> None:
 
 
 def test_limits_are_bounds_that_are_allowed() -> None:
-    limits = Limits(depth=3, attribute=5, expansion=10)
+    limits = Limits(depth=3, attribute=5)
     assert text_length(b"<a><b><c>x</c></b></a>", limits) == 1
     message = "line 2, column 1: elements are nested more than 3 deep"
     assert error(b"<a><b><c>\n<d/></c></b></a>", limits) == message
     assert text_length(b"<a b='12345'/>", limits) == 0
     message = "line 1, column 1: an attribute of <a> has more than 5 characters"
     assert error(b"<a b='123456'/>", limits) == message
-    entity = b'<!DOCTYPE a [<!ENTITY e "0123456789">]><a>%s</a>'
-    assert text_length(entity % (b"&e;" * 7), limits) == 70
-    assert error(entity % (b"&e;" * 10), limits).endswith(
-        "entities add more than 10 characters to the document"
-    )
 
 
 def nested(outer: bytes, depth: int, inner: bytes) -> bytes:
@@ -508,19 +484,17 @@ def test_a_codec_in_which_nobody_writes_documents_is_refused(
 ) -> None:
     text = f'<?xml version="1.0" encoding="{encoding}"?>\n<topic id="1"><title>a</title></topic>'
     (tmp_path / "d.xml").write_text(text)
-    (tmp_path / "wide.xml").write_text(text, encoding="utf-16")
-    for name in ("d.xml", "wide.xml"):
-        place = str(tmp_path / name)
-        commands = {
-            f"{name}:1: ": ("index", place, "-o", str(tmp_path / "out")),
-            f"{place}:1: ": ("convert", place, str(tmp_path / "out"), "--to", "jsonl"),
-        }
-        for start, command in commands.items():
-            outcome = call(capsys, *command)
-            assert outcome.code == 2
-            assert outcome.err.startswith(start)
-            assert f"'{encoding}'" in outcome.err
-            assert "expected UTF-8" in outcome.err
+    place = str(tmp_path / "d.xml")
+    commands = {
+        "d.xml:1: ": ("index", place, "-o", str(tmp_path / "out")),
+        f"{place}:1: ": ("convert", place, str(tmp_path / "out"), "--to", "jsonl"),
+    }
+    for start, command in commands.items():
+        outcome = call(capsys, *command)
+        assert outcome.code == 2
+        assert outcome.err.startswith(start)
+        assert f"'{encoding}'" in outcome.err
+        assert "expected UTF-8" in outcome.err
     assert not (tmp_path / "out").exists()
 
 

@@ -182,6 +182,5 @@ def test_chunks_are_whole_lines(tmp_path: Path) -> None:
 
 def test_the_head_is_whole_lines(tmp_path: Path) -> None:
     path = written(tmp_path, b"# a comment\n" + TEXT)
-    assert read_head(path, 20) == b"# a comment\n"
-    assert read_head(path, 5) == b"# a c"
+    assert read_head(path, 10) == path.read_bytes()
     assert read_head(path, 1000) == path.read_bytes()

@@ -46,15 +46,15 @@ def test_judgements_are_told_apart_by_their_first_line(text: str, has_text: bool
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "x: the run is empty: the file holds no line of data"),
-        ("\n# only comments\n \n", "x: the run is empty: the file holds no line of data"),
-        ("# c\n1 Q0 D 1 0.5", "x:2: 5 fields found: these are judgements; expected a run"),
+        ("", "x: the run is empty: it holds no result"),
+        ("\n# only comments\n \n", "x: the run is empty: it holds no result"),
+        ("# c\n1 Q0 D 1 0.5", "x:2: these are judgements; expected a run"),
         ("1 Q0 D 1 0.5 r 3 4 5", "x:1: 9 fields found; expected a run"),
         ("1 Q0 D 1 0.5 r 3", "x:1: 7 fields found; expected a run"),
         ("<inex-submission>", "x:1: not valid XML, column 18: the document breaks off"),
-        ("<html/>", "x:1: root element <html>; expected <inex-submission>"),
+        ("<html/>", "x:1: root element <html>; expected a run"),
         ('<assessments topic="1"/>', "x:1: these are judgements; expected a run"),
-        ("7 Q0 D 20 99 5 5:10 30:10", "x:1: 8 fields found: these are judgements; expected a run"),
+        ("7 Q0 D 20 99 5 5:10 30:10", "x:1: these are judgements; expected a run"),
         ('\n<topic id="1"/>', "x:2: these are topics; expected a run"),
         ("<top>\n<num> Number: 1\n", "x:1: these are topics; expected a run"),
         ('{"topic":"1","query":"yoga","doc":"D"}', "x:1: these are topics; expected a run"),
@@ -73,11 +73,11 @@ def test_what_is_no_run_is_refused(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "x: the judgements are empty: the file holds no line of data"),
+        ("", "x: the judgements are empty: no document is judged"),
         ("#\n1 Q0 D", "x:2: 3 fields found; expected judgements"),
-        ("1 Q0 D 1 0.5 r 3 4", "x:1: 8 fields found: this is a run; expected judgements"),
+        ("1 Q0 D 1 0.5 r 3 4", "x:1: this is a run; expected judgements"),
         ("<assessments>", "x:1: not valid XML, column 14: the document breaks off"),
-        ("<html/>", "x:1: root element <html>; expected <assessments>"),
+        ("<html/>", "x:1: root element <html>; expected judgements"),
         ("<inex-submission/>", "x:1: this is a run; expected judgements"),
         ('<inex_topic topic_id="1"/>', "x:1: these are topics; expected judgements"),
         ('{"topic":"1","title":"yoga"}', "x:1: these are topics; expected judgements"),
@@ -93,13 +93,13 @@ def test_what_is_no_judgement_is_refused(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "x: the topics are empty: the file holds no line of data"),
-        ("<html/>", "x:1: no topic in <html>; expected <inex_topic> or <topic> elements"),
+        ("", "x: the topics are empty"),
+        ("<html/>", "x: the topics are empty: the file holds none"),
         ("<inex-submission/>", "x:1: this is a run; expected topics"),
         ('<assessments topic="1"/>', "x:1: these are judgements; expected topics"),
         ('{"topic":"1","doc":"D","spans":[]}', "x:1: these are judgements; expected topics"),
         ('{"topic":"1","doc":"D"}', "x:1: this is a run; expected topics"),
-        ("1 Q0 D 1 0.5 r", "x:1: 6 fields found: this is a run; expected topics"),
+        ("1 Q0 D 1 0.5 r", "x:1: this is a run; expected topics"),
     ],
 )
 def test_what_is_no_topic_is_refused(text: str, message: str) -> None:

@@ -104,7 +104,6 @@ def test_empty_lines_may_come_first() -> None:
         ("\n\n<a>\n<b", "x:4: not valid XML, column 1: unclosed token"),
         ("<a/><a/>", "x:1: not valid XML, column 5: junk after document element"),
         ("<a>\n &foo;</a>", "x:2: not valid XML, column 2: entity &foo; is not declared"),
-        ("<a>\n<b c='&foo;'/></a>", "x:2: not valid XML: entity &foo; is not declared"),
         ("<a>\x00</a>", "x:1: not valid XML, column 4: not well-formed (invalid token)"),
         (b"<a>\xff</a>", "x:1: not valid XML, column 4: not well-formed (invalid token)"),
         ('<?xml version="1.0" encoding="klingon"?><a/>', "x:1: not valid XML, column"),
@@ -112,7 +111,7 @@ def test_empty_lines_may_come_first() -> None:
             b'<?xml version="1.0" encoding="shift_jis"?><a>\x81</a>',
             "x:1: not valid XML, column 46: byte 0x81 is not shift_jis",
         ),
-        (BOMB, "x:1: not valid XML, column 531: entities add more than 1000000 characters"),
+        (BOMB, "x:1: not valid XML, column 531: limit on input amplification"),
         (
             "<a>" * 100_000 + "</a>" * 100_000,
             f"x:1: not valid XML, column 3001: elements are nested more than {LIMITS.depth}",

@@ -73,13 +73,13 @@ def test_the_column_run_names_the_run_else_the_file() -> None:
         ({"end": [9, None]}, "x:2: start and end belong together"),
         ({"start": [0.0, 0.5]}, "x:2: start 0.5 is not a whole number"),
         ({"start": [0.0, float("nan")]}, "x:2: start nan is not a whole number"),
-        ({"start": ["0", "x"]}, "x:2: start x is not a whole number"),
+        ({"start": ["0", "x"]}, "x:2: start 'x' is not a whole number"),
         ({"score": [1.0, float("nan")]}, "x:2: score nan is not a finite number"),
         ({"score": [1.0, None]}, "x:2: score is missing here, but other results have one"),
         ({"rank": [None, 1]}, "x:1: rank is missing here, but other results have one"),
         ({"xpath": [None, "b"]}, "x:2: 'b' is not an XPath"),
         ({"topic": [["1"], ["1"]]}, "x: column topic is of type List(String); expected names"),
-        ({"run": ["a", "b"]}, "x: holds 2 runs (a, b, ...); expected one"),
+        ({"run": ["a", "b"]}, "x: holds 2 runs (a, b); expected one"),
     ],
 )
 def test_a_bad_row_or_column_is_named(change: dict[str, Any], message: str) -> None:
@@ -99,7 +99,7 @@ def test_an_empty_table_is_an_empty_run() -> None:
 
 @pytest.mark.parametrize("cut", [4, 30, -10])
 def test_a_truncated_file_is_damaged(cut: int) -> None:
-    assert refusal(read_run, parquet(BASE)[:cut]).startswith("x: damaged Parquet file: ")
+    assert refusal(read_run, parquet(BASE)[:cut]).startswith("x: damaged Parquet or Arrow file: ")
 
 
 def test_a_damaged_file_is_told_in_one_sentence_of_ours(capfd: pytest.CaptureFixture[str]) -> None:
@@ -110,18 +110,19 @@ def test_a_damaged_file_is_told_in_one_sentence_of_ours(capfd: pytest.CaptureFix
             read_run(bad)
         except foveal.InputError as error:
             said.append(str(error))
-    assert "x: damaged Parquet file: its columns cannot be decoded" in said
+    assert "x: damaged Parquet or Arrow file: its columns cannot be decoded" in said
     assert not any("unwrap" in message for message in said)
     assert capfd.readouterr().err == ""
 
 
-def test_other_words_on_standard_error_are_not_lost(capfd: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_printed_while_a_file_is_read(capfd: pytest.CaptureFixture[str]) -> None:
     with without_panics():
         os.write(2, b"first\n")
     with suppress(ValueError), without_panics():
         os.write(2, b"second\n\nthread 'x' (7) panicked at here:\nwhy\n")
         raise ValueError
-    assert capfd.readouterr().err == "first\nsecond\n"
+    os.write(2, b"third\n")
+    assert capfd.readouterr().err == "third\n"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def test_a_run_survives_a_round_trip(text: str, tmp_path: Path) -> None:
 def test_judgements_are_not_read_from_parquet() -> None:
     source = foveal.formats.Source("x", parquet(BASE), "")
     message = refusal(foveal.read_judgements, source)
-    assert message == "x: this is a run; expected judgements"
+    assert message == "x:1: this is a run; expected judgements"
 
 
 def test_columns_that_are_not_known_are_said() -> None:
@@ -153,5 +154,5 @@ def test_columns_that_are_not_known_are_said() -> None:
     )
     buffer = io.BytesIO()
     frame.write_parquet(buffer)
-    said = ["texts of results: 1", "fields not known: note (2)"]
+    said = ["unknown field note: 2", "texts of results: 1"]
     assert run_losses(read_run(buffer.getvalue()), "jsonl") == said

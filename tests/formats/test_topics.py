@@ -163,7 +163,7 @@ def test_topics_in_json_lines() -> None:
         (CAS_2003[:-8], "x:10: not valid XML, column"),
         ("<topics>\n<topic/></topics>", "x:2: topic without an id"),
         ('<topic id=" "/>', "x:1: topic without an id"),
-        ("<topics/>", "x:1: no topic in <topics>; expected <inex_topic> or <topic> elements"),
+        ("<topics/>", "x: the topics are empty: the file holds none"),
         ('<topic id="all"/>', "x:1: a topic may not be called 'all'"),
         (
             '<t><topic id="1"/>\n<topic id="1"/></t>'.replace("t>", "topics>"),
@@ -232,13 +232,13 @@ def test_trec_topics_are_written_with_their_labels() -> None:
         (
             Topic("1", title="a\x00"),
             "inex",
-            "t:4: topic '1': 'a\\x00' cannot be written as XML; JSON",
+            "t:4: 'a\\x00' cannot be written as XML; JSON",
         ),
-        (Topic(" 1"), "inex", "t:4: topic ' 1': ' 1' cannot be written as XML; JSON Lines"),
+        (Topic(" 1"), "inex", "t:4: ' 1' cannot be written as XML; JSON Lines"),
         (
             Topic("1", title="a<desc>b"),
             "trec",
-            "t:4: topic '1': 'a<desc>b' cannot be written as TREC",
+            "t:4: 'a<desc>b' cannot be written as TREC",
         ),
     ],
 )
@@ -320,5 +320,5 @@ def test_fields_that_are_not_known_are_said_when_topics_are_converted(tmp_path: 
         '{"topic": "1", "title": "x", "mood": "y"}\n{"topic": "2", "query": "z"}\n'
     )
     topics = foveal.read_topics(tmp_path / "topics.jsonl", thorough=True)
-    assert topic_losses(topics, "inex") == ["fields not known: mood (1)"]
-    assert topic_losses(Topics.merged([topics]), "jsonl") == ["fields not known: mood (1)"]
+    assert topic_losses(topics, "inex") == ["unknown field mood: 1"]
+    assert topic_losses(Topics.merged([topics]), "jsonl") == ["unknown field mood: 1"]

@@ -127,10 +127,6 @@ def _write_campaign(base: Path) -> None:
     for run in ("noisy.jsonl", "focused.jsonl"):
         saved = f"{base}/{run.partition('.')[0]}.json"
         _run_command("evaluate", f"{base}/{run}", *scored, *DROP, "-f", "json", "-o", saved)
-    _run_command(
-        *("evaluate", f"{base}/run.jsonl", *scored, *DROP, "--cache", f"{base}/cache"),
-        *("-f", "json", "-o", f"{base}/cached.json"),
-    )
 
 
 def _runs(base: Path) -> Iterator[Seed]:
@@ -420,13 +416,5 @@ def _stored(base: Path) -> Iterator[Seed]:
             ("evaluate", run, *JUDGED, "-C", INPUT, *scored),
             ("evaluate", run, *JUDGED, "-C", INPUT, "-m", "nxCG@5", *DROP, *SCORED),
         ),
-        is_checked=True,
-    )
-    (entry,) = (path for path in (base / "cache").rglob("*") if path.is_file())
-    yield Seed(
-        "cache",
-        f"cache/{entry.relative_to(base / 'cache')}",
-        entry.read_bytes(),
-        (("evaluate", f"{BASE}/run.jsonl", *JUDGED, *scored, "--cache", "input/cache"),),
         is_checked=True,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -59,17 +58,6 @@ def _parse_memory(text: str) -> int:
     return parse_size(text, "memory")
 
 
-def _check_cache(folder: str) -> str | None:
-    """Return the folder; if nothing can be written there, warn once, before any work."""
-    from foveal.formats.cache import RunCache
-
-    reason = RunCache(folder).refusal
-    if reason is not None:
-        warn([reason])
-        return None
-    return folder
-
-
 @click.command(
     "evaluate",
     cls=Command,
@@ -111,15 +99,6 @@ def _check_cache(folder: str) -> str | None:
     "topics, with the same result [default: a share of the free memory].",
     WORKERS,
     type=_parse_memory,
-)
-@option(
-    "--cache=DIR",
-    "Keep parsed runs in this folder, so that scoring the same files again skips parsing; "
-    "safe to delete.",
-    WORKERS,
-    type=_check_cache,
-    envvar="FOVEAL_CACHE",
-    show_envvar=True,
 )
 @summary_option
 @per_topic_option
@@ -170,17 +149,16 @@ def command(
     target = None if summary is None else check_summary(summary)
     form, task = choose_format(form, output), choose_task(tasks)
     opened, truth = open_inputs(runs, judgements)
-    with warnings.catch_warnings(record=True) as caught:  # a cache that cannot be written
-        results = score_runs(
-            opened,
-            truth,
-            (*measures, *(name.partition("[")[0] for name in bounds)),
-            task,
-            hashed=form == "json",  # no other format holds the hashes of the inputs
-            **given_options(options),
-        )
-    if said := [*results.meta["warnings"], *(str(one.message) for one in caught)]:
-        warn(said)
+    results = score_runs(
+        opened,
+        truth,
+        (*measures, *(name.partition("[")[0] for name in bounds)),
+        task,
+        hashed=form == "json",  # no other format holds the hashes of the inputs
+        **given_options(options),
+    )
+    if results.meta["warnings"]:
+        warn(results.meta["warnings"])
     if bounds:
         from foveal.bridges.gates import at_least
 

@@ -116,13 +116,6 @@ def _verify(paths: tuple[str, ...]) -> None:
     "--max-attribute", "Longest attribute value.", LIMITS, type=POSITIVE, default=Limits().attribute
 )
 @option(
-    "--max-expansion",
-    "Most characters that entities add to a document.",
-    LIMITS,
-    type=click.IntRange(min=0),
-    default=Limits().expansion,
-)
-@option(
     "--max-elements",
     f"Most elements of a document, and one more per {BYTES_PER_ELEMENT} bytes.",
     LIMITS,
@@ -168,7 +161,7 @@ def command(
     began = monotonic()
     opened = open_sources([Path(source) for source in sources])
     indexes = [source for source in opened if isinstance(source, IndexSource)]
-    bounds = ("depth", "attribute", "expansion", "elements", "bytes")
+    bounds = ("depth", "attribute", "elements", "bytes")
     options = BuildOptions(
         whitespace=whitespace or (indexes[0].header["whitespace"] if indexes else "keep"),
         name_tag=None if name_from == "path" else name_from,

@@ -257,14 +257,6 @@ def _limit_bytes(size: str) -> None:
     click.get_current_context().with_resource(limit_bytes(size))
 
 
-def _set_exact_csv(_: str) -> None:
-    """Let csv hold names as they are until the command ends."""
-    from foveal.formats.result_files import EXACT_CSV
-
-    before = EXACT_CSV.set(True)
-    click.get_current_context().call_on_close(lambda: EXACT_CSV.reset(before))
-
-
 # -- options -----------------------------------------------------------------------------------
 
 VERBOSE = "foveal.verbose"
@@ -315,15 +307,6 @@ worker_options = combine_options(
     ),
 )
 output_option = option("-o --output=FILE", "Write here instead of standard output.", OUTPUT)
-exact_csv_option = option(
-    "--exact-csv",
-    "In csv, do not put an apostrophe before names that a spreadsheet would run: those that "
-    "begin with = + - @.",
-    OUTPUT,
-    flag_value="on",
-    type=_set_exact_csv,
-    expose_value=False,
-)
 per_topic_option = option("-q --per-topic", "Print a row per topic before the means.", OUTPUT)
 only_topics_option = option(
     "--only-topics=LIST|@FILE",
@@ -431,14 +414,13 @@ def assessors_option(*more: str, **settings: Any) -> Decorator:
 
 def format_option(formats: Sequence[str] = FORMATS, more: str = "") -> Decorator:
     """Return the options for the format: by default a table on a terminal, tsv elsewhere."""
-    form = option(
+    return option(
         "-f --format form",
         f"Output format: {', '.join(formats)}{more} [default: table on a terminal, else tsv].",
         OUTPUT,
         type=click.Choice(formats),
         metavar="|".join(formats) if len(formats) < 4 else "FORMAT",
     )
-    return combine_options(form, exact_csv_option)
 
 
 _MEASURES = combine_options(

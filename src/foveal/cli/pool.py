@@ -12,7 +12,6 @@ from foveal.cli.options import (
     POSITIVE,
     Command,
     assessors_option,
-    exact_csv_option,
     max_bytes_option,
     only_topics_option,
     option,
@@ -74,7 +73,6 @@ _STRATEGIES = ("depth", "round-robin", "move-to-front", "hedge")
     "Format of --stats [default: table on a terminal, else tsv, a row for each run].",
     type=click.Choice(FORMATS),
 )
-@exact_csv_option
 @max_bytes_option
 @option("-q --per-topic", "A row per topic in --stats.")
 def command(

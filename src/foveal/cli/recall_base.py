@@ -12,7 +12,6 @@ from foveal.cli.options import (
     Command,
     assessors_option,
     collection_option,
-    exact_csv_option,
     exclude_tags_option,
     judgements_option,
     option,
@@ -58,7 +57,6 @@ from foveal.recall.forest import QUANTISATIONS
     "Output format; text is the same as table [default: text].",
     type=click.Choice(("text", *FORMATS)),
 )
-@exact_csv_option
 @output_option
 def command(
     judgements: tuple[str, ...],

@@ -395,7 +395,7 @@ def _check_not_read(path: str) -> None:
     context, target = click.get_current_context(silent=True), Path(path)
     if context is None or not target.exists():
         return
-    written = ("output", "heatmap", "stats", "cache", "summary", "repair")
+    written = ("output", "heatmap", "stats", "summary", "repair")
     for name, value in context.params.items():
         for given in value if isinstance(value, tuple) else (value,):
             if name in written or not isinstance(given, str) or not Path(given).exists():

@@ -82,9 +82,6 @@ class Evaluation:
         A preset such as ``2009.Focused``; its measures come before `measures`.
     collection : path, optional
         A collection index: gives the place of results that are XPaths, and document lengths.
-    cache : path, optional
-        A folder in which runs are kept as columns, so that scoring the same files again skips
-        parsing. It is safe to delete, and never changes a score.
     groups : mapping of group to topics, or path, optional
         Groups of topics: each measure also gets its scores on the topics of each group, as
         ``AiP[group]``. A file has lines ``topic<TAB>group``, or JSON Lines with topic and groups.
@@ -111,7 +108,6 @@ class Evaluation:
         *,
         task: str | None = None,
         collection: str | Path | None = None,
-        cache: str | Path | None = None,
         groups: Groups | str | Path | None = None,
         hashed: bool = True,
         **options: Any,
@@ -123,7 +119,6 @@ class Evaluation:
         self.scored = tuple(dict.fromkeys([*self.measures, *averaged]))
         """The measures and those that they average."""
         self.collection = None if collection is None else str(collection)
-        self._cache = None if cache is None else str(Path(cache).absolute())
         self.topic_groups: Groups | None = None
         if groups is not None:
             from foveal.evaluation.topic_groups import read_groups
@@ -287,7 +282,7 @@ class Evaluation:
         shown, long = (os.fsencode(name).decode(errors="replace") for name in (path, place))
         try:
             with nullcontext() if self.max_bytes is None else limit_bytes(self.max_bytes):
-                run = read_run(place, cache=self._cache, hashed=self.hashed)
+                run = read_run(place, hashed=self.hashed)
         except InputError as error:
             raise InputError(
                 problem._replace(file=shown) if problem.file == long else problem

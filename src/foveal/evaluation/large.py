@@ -51,9 +51,8 @@ from foveal.files.source import (
 from foveal.formats.base import Format, Kind, Parsed, detect_format
 from foveal.formats.columns import unscored
 from foveal.formats.jsonl import taken_whole
-from foveal.formats.lines import GROUPED, ignored_text
+from foveal.formats.lines import GROUPED
 from foveal.formats.objects import header_of, parse_objects
-from foveal.formats.rows import drop_undecodable
 from foveal.lookup import KeyTable
 from foveal.measures.alignment import Gold
 from foveal.model.judgements import Judgements, share_documents
@@ -71,7 +70,7 @@ _COMPRESSED = 12  # assumed ratio of the size of a file's content to its compres
 _FEW = 10_000  # results up to which nothing is gained by giving back the memory of a group
 _HEAD = 1 << 16
 # Counts that reading and placing a run may add to its notes, in their order.
-_NOTES = (ignored_text, unscored, taken_whole, describe_missing, CLIPPED, MAPPED)
+_NOTES = (unscored, taken_whole, describe_missing, CLIPPED, MAPPED)
 # The first field of a line that is neither blank nor a comment.
 _WORD = r"^[ \t\x0b\x0c\r]*([^ \t\x0b\x0c\r#][^ \t\x0b\x0c\r]*)"
 # The topic, and fields for which it matters if any result of a JSON Lines run has them.
@@ -173,7 +172,7 @@ class TopicFile(Spool):
         for data in read_chunks(path, CHUNK, digest):
             number = np.arange(line, line + data.count(b"\n") + 1, dtype=np.int64)
             line = int(number[-1])
-            source, undecodable = drop_undecodable(replace(head, data=data, lines=number))
+            source, undecodable = replace(head, data=data, lines=number).drop_undecodable()
             self.problems += undecodable
             lines = pl.Series([source.data.decode()]).str.split("\n").explode()
             topic = lines.str.extract(_WORD)

@@ -14,19 +14,16 @@ from foveal.errors import UsageError
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
-_TRIM, _MAP = -1, -3
-"""Names of two settings of glibc: when freed memory is given back, and what is mapped by itself."""
+_TRIM, _MAP = -1, -3  # settings of glibc: when memory is given back, what is mapped by itself
+# The same of jemalloc, which Polars brings along and which looks into the environment.
 _OF_POLARS = ("_RJEM_MALLOC_CONF", "dirty_decay_ms:-1,muzzy_decay_ms:-1")
-"""The same of jemalloc, which Polars brings along and which looks into the environment."""
 
 
 def keep_freed_memory() -> None:
     """Have this process keep what it frees, up to half a gigabyte, where its C library is glibc.
 
-    Columns of a run are a megabyte or two. Given back to the system after every step and asked
-    for again, their pages are cleared each time: of 40 runs of 171,000 results, that is 0.3 of
-    4.1 seconds of processor time. Polars keeps what it frees if it is not loaded yet: of 100 runs
-    of elements, that is 1 of 16 seconds.
+    Pages that are given back and asked for again are cleared each time: of 40 runs of 171,000
+    results, that is 0.3 of 4.1 seconds. Polars keeps what it frees if it is not loaded yet.
     """
     if "polars" not in sys.modules:
         os.environ.setdefault(*_OF_POLARS)

@@ -14,14 +14,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from itertools import chain, islice
+from itertools import chain
 from math import inf
 from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 
-from foveal.errors import InputError, UsageError
+from foveal.errors import InputError, Problem, UsageError
 from foveal.spans import Ints
 
 STDIN = "-"
@@ -50,11 +50,7 @@ class Provenance:
 
     @property
     def stem(self) -> str:
-        """The file's name without its directory, compression and extension.
-
-        >>> Provenance("runs/system.2.run.gz").stem
-        'system.2'
-        """
+        """The file's name without its directory, compression and extension."""
         name = PurePath(self.path)
         if name.suffix in (".gz", ".bz2", ".xz", ".zst"):
             name = name.with_suffix("")
@@ -63,11 +59,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Source:
-    """The decompressed bytes of one input, with the name and hash of its file.
-
-    >>> Source.of_text("1 Q0 D1 1 0.5 r 0 20", "a.run").stem
-    'a'
-    """
+    """The decompressed bytes of one input, with the name and hash of its file."""
 
     path: str
     data: bytes
@@ -120,23 +112,16 @@ class Source:
         """Return the source with the items of a JSON array one per line; others unchanged.
 
         An item has the number of the line it begins on, or the next free one.
-
-        >>> Source.of_text('[{"topic": "1"}, {"topic": "2"}]').in_lines().data.splitlines()
-        [b'{"topic": "1"}', b'{"topic": "2"}']
         """
         if not _ARRAY.match(self.data):
             return self
         import msgspec
 
-        self.check_utf8()
         try:
             items = msgspec.json.decode(self.data, type=list[msgspec.Raw])
-        except (msgspec.DecodeError, RecursionError) as error:
-            place = re.search(r"\(byte (\d+)\)", str(error))
-            at = int(place[1]) if place else len(self.data.rstrip())
-            line = None if isinstance(error, RecursionError) else self.data.count(b"\n", 0, at) + 1
+        except (msgspec.DecodeError, RecursionError):
             text = "not a valid JSON array; expected JSON Lines, one object per line"
-            raise self.error("json.syntax", line, text) from None
+            raise self.error("json.syntax", None, text) from None
         rows, end, before = list[bytes](), 0, 0  # the lines before the item
         for item in map(bytes, items):
             start = self.data.index(item, end)
@@ -158,27 +143,37 @@ class Source:
         """Return the number among the lines of these bytes of a line of the file."""
         return line if self.lines is None else int(np.searchsorted(self.lines, line)) + 1
 
-    def check_utf8(self) -> None:
-        """Refuse bytes that are not UTF-8, naming the line."""
-        if self.data.isascii():
-            return
+    def drop_undecodable(self) -> tuple[Source, tuple[Problem, ...]]:
+        """Return the source with lines that are not UTF-8 left blank, and a problem for each."""
         try:
-            self.data.decode()
-        except UnicodeDecodeError as error:
-            line = int(self.numbered(np.array(self.data.count(b"\n", 0, error.start) + 1)))
-            text = f"byte 0x{self.data[error.start]:02x} is not valid UTF-8; expected UTF-8 text"
-            raise self.error("file.encoding", line, text) from None
+            if not self.data.isascii():
+                self.data.decode()
+            return self, ()
+        except UnicodeDecodeError:
+            lines, problems = self.data.split(b"\n"), list[Problem]()
+        for at, line in enumerate(lines):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                text = f"byte 0x{line[error.start]:02x} is not valid UTF-8; expected UTF-8 text"
+                number = int(self.numbered(np.array(at + 1)))
+                problems.append(Problem("file.encoding", self.path, number, text))
+                lines[at] = b""
+        return replace(self, data=b"\n".join(lines)), tuple(problems)
+
+    def check_utf8(self) -> None:
+        """Refuse lines that are not UTF-8."""
+        if problems := self.drop_undecodable()[1]:
+            raise InputError(problems)
 
 
-def first_lines(data: bytes, n: int = 1) -> list[tuple[int, bytes]]:
-    """Return the first lines that are neither blank nor comments, with their numbers."""
-    found: list[tuple[int, bytes]] = []
+def first_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are neither blank nor comments, with their numbers."""
     at, number = 0, 1
-    for line in islice(_LINE.finditer(data), n):
+    for line in _LINE.finditer(data):
         number += data.count(b"\n", at, line.start(1))
         at = line.start(1)
-        found.append((number, line[1].rstrip()))
-    return found
+        yield number, line[1].rstrip()
 
 
 def is_xml(source: Source) -> bool:
@@ -219,11 +214,7 @@ def list_files(
 
 
 def is_stream(path: str | Path) -> bool:
-    """Return True for a file that can be read only once: standard input, a pipe, a device.
-
-    >>> is_stream("-"), is_stream("no such file")
-    (True, False)
-    """
+    """Return True for a file that can be read only once: standard input, a pipe, a device."""
     try:
         mode = stat.S_IFIFO if str(path) == STDIN else Path(path).stat().st_mode
     except (OSError, ValueError):  # reported when it is read
@@ -303,13 +294,8 @@ def read_chunks(path: str | Path, size: int, digest: Any = None) -> Iterator[byt
 
 
 def read_head(path: str | Path, size: int) -> bytes:
-    """Return the first bytes of the content: whole lines, unless a single one is longer."""
-    found = bytearray()
-    for block in read_blocks(path):
-        found += block
-        if len(found) >= size:
-            return bytes(found[: found.rfind(b"\n", 0, size) + 1 or size])
-    return bytes(found)
+    """Return the first bytes of the content in whole lines, at least so many if it has them."""
+    return next(read_chunks(path, size), b"")
 
 
 # -- compression -----------------------------------------------------------------------------------
@@ -335,14 +321,10 @@ given_limit = _LIMIT.get  # returns the limit set by `limit_bytes`; None if ther
 
 @contextmanager
 def limit_bytes(size: int | str | None) -> Iterator[None]:
-    """Limit what each compressed file may grow to, as long as the block lasts.
+    """Limit what each compressed file may grow to, in bytes or as ``"2G"``, within the block.
 
-    Parameters
-    ----------
-    size : int or str, optional
-        Bytes, or a size such as ``"2G"``. None leaves the default: 1 GiB or 100 times the size of
-        the file, whichever is more, but no more than the free memory for a file that is read at
-        once.
+    None leaves the default: 1 GiB or 100 times the size of the file, whichever is more, but no more
+    than the free memory for a file that is read at once.
 
     >>> with limit_bytes("2G"):
     ...     given_limit()

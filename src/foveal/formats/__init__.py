@@ -21,7 +21,6 @@ from foveal.formats.base import write_run as write_run
 from foveal.formats.base import write_topics as write_topics
 
 if TYPE_CHECKING:
-    from foveal.formats.cache import CacheWarning as CacheWarning
     from foveal.formats.pool_files import read_pool as read_pool
     from foveal.formats.pool_files import write_pool as write_pool
     from foveal.formats.result_files import read_results as read_results
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 # Names that are loaded when they are asked for, as reading runs and judgements does not need them.
 _HOME = {
-    "CacheWarning": "cache",
     "read_pool": "pool_files",
     "read_results": "result_files",
     "read_topics": "topic_files",

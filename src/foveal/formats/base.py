@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -97,6 +98,8 @@ MODULES: dict[str, tuple[str, ...]] = {
 }
 GROUP = "foveal.formats"  # the entry points by which other packages add formats
 MAGIC = (b"PAR1", b"ARROW1")  # how Parquet and Arrow files begin
+# The beginnings of JSON, and of XML also in UTF-16.
+_NOT_FIELDS = (*MAGIC, b"<", b"{", b"[", b"\0", b"\xff\xfe", b"\xfe\xff")
 # Names of the formats in headers of JSON Lines.
 JSON_FORMATS: dict[Kind, tuple[str, ...]] = {
     "run": ("foveal-run", "focused-run"),
@@ -104,8 +107,10 @@ JSON_FORMATS: dict[Kind, tuple[str, ...]] = {
     "topics": ("foveal-topics",),
     "pool": ("foveal-pool",),
 }
-_ROOTS = {"run": "<inex-submission>", "judgements": "<assessments>"}
-_NAMES = {"run": "a run", "pool": "a pool", "results": "saved results"}  # of kinds, in messages
+_EMPTY = {
+    "run": "the run is empty: it holds no result",
+    "judgements": "the judgements are empty: no document is judged",
+}
 _ASKS = {"title", "query", "castitle", "description"}
 _JUDGES = {"spans", "elements", "quote"}
 _ANSWERS = {"start", "end", "xpath", "bep", "rank", "score", "text"} | _JUDGES
@@ -116,11 +121,7 @@ _SAVED = re.compile(rb'\s*\{\s*"meta"\s*:')
 
 
 def list_formats(kind: str | None = None) -> Iterator[Format]:
-    """Yield the formats of a kind, or all, in the order of the table; those of others come last.
-
-    >>> [form.name for form in list_formats("judgements")][:3]
-    ['fol', 'trec', 'jsonl']
-    """
+    """Yield the formats of a kind, or all, in the order of the table; those of others come last."""
     for own in (kind,) if kind else get_args(Kind):
         for module in MODULES[own]:
             forms = import_module(f"foveal.formats.{module}").FORMATS
@@ -168,57 +169,37 @@ def detect_format(source: Source, kind: Kind) -> Format:
             return form
     number, first = source.head
     if not number:
-        raise _report_empty(source, kind, "the file holds no line of data")
-    if first.startswith(b"["):
-        text = "a JSON array that holds no objects; expected JSON Lines, one object per line"
-        raise source.error("json.array", number, text)
-    expected, other = _NAMES.get(kind, kind), found_kind(source)
+        raise _report_empty(source, kind)
+    other = found_kind(source)
     if other is not None:
-        found = _NAMES.get(other, other)
-        text = (
-            f"{'this is' if found.startswith('a ') else 'these are'} {found}; expected {expected}"
-        )
+        found = f"this is a {other}" if other in ("run", "pool") else f"these are {other}"
     elif first.startswith(b"{"):
         return find_format("jsonl", kind)  # its parser names the bad line
     elif not is_xml(source):
-        text = f"expected {expected} ('foveal formats' shows the fields of each format)"
+        found = f"{counted(len(head_fields(source)), 'field')} found"
     elif kind == "topics":
         return find_format("inex", kind)  # its parser names the elements
     else:
         from foveal.formats.markup import root_tag
 
-        text = f"root element <{root_tag(source)}>; expected {_ROOTS.get(kind, expected)}"
-    if fields := head_fields(source):
-        text = f"{counted(len(fields), 'field')} found{': ' if other else '; '}{text}"
-    line = None if source.data.startswith(MAGIC) else number
-    raise source.error(f"{kind}.format", line, text)
+        found = f"root element <{root_tag(source)}>"
+    text = f"{found}; expected {'a ' if kind in ('run', 'pool') else ''}{kind}"
+    hint = "" if other else " ('foveal formats' shows the fields of each format)"
+    raise source.error(f"{kind}.format", number, text + hint)
 
 
-def _report_empty(source: Source, kind: str, reason: str) -> InputError:
-    text = f"the {kind} {'is' if kind == 'run' else 'are'} empty: {reason}"
-    return source.error(f"{kind}.empty", None, text)
+def _report_empty(source: Source, kind: str) -> InputError:
+    return source.error(f"{kind}.empty", None, _EMPTY.get(kind, f"the {kind} are empty"))
 
 
 def found_kind(source: Source) -> Kind | None:
-    """Return ``run``, ``judgements``, ``topics``, ``pool``, ``results`` or None (not recognised).
-
-    >>> found_kind(Source.of_text("1 0 D1 1"))
-    'judgements'
-    """
+    """Return ``run``, ``judgements``, ``topics``, ``pool``, ``results`` or None."""
     return next((form.kind for form in list_formats() if form.sniff(source)), None)
 
 
 def head_fields(source: Source) -> list[bytes]:
-    """Return the fields of the first line; none in XML, JSON and columnar files.
-
-    >>> head_fields(Source.of_text("# a run" + chr(10) + "1 Q0 D1 1 0.5 mine"))
-    [b'1', b'Q0', b'D1', b'1', b'0.5', b'mine']
-    """
-    if source.head[1].startswith((b"<", b"{", b"[")):
-        return []
-    fields = source.head[1].split()
-    is_other = fields[1:2] != [b"Q0"] and (source.data.startswith(MAGIC) or is_xml(source))
-    return [] if is_other else fields
+    """Return the fields of the first line; none in XML, JSON and columnar files."""
+    return [] if source.head[1].startswith(_NOT_FIELDS) else source.head[1].split()
 
 
 def json_kind(source: Source) -> Kind | None:
@@ -234,7 +215,7 @@ def json_kind(source: Source) -> Kind | None:
         if header.get("format") in names:
             return kind
     try:
-        keys = {*loads(first_lines(source.data, 2)[1 if header_line else 0][1])}
+        keys = {*loads([*islice(first_lines(source.data), 2)][1 if header_line else 0][1])}
     except (IndexError, TypeError, ValueError):  # no line, or another value than an object
         return None
     if _ASKS & keys and not _ANSWERS & keys:
@@ -250,7 +231,6 @@ def read_run(
     *,
     texts: Mapping[str, str] | None = None,
     thorough: bool = False,
-    cache: str | Path | None = None,
     hashed: bool = True,
 ) -> Run:
     """Read a run of any format.
@@ -262,26 +242,12 @@ def read_run(
         Needed for results given by their text, and offsets in bytes or UTF-16 units.
     thorough : bool
         Count the fields that are not known, for `Run.unread`.
-    cache : path, optional
-        A folder in which runs are kept as columns, so that reading the same file again skips
-        parsing. It is safe to delete. Not used with `texts`.
     hashed : bool
-        Keep the hash of the file in `Run.source`. It takes a tenth of the time of scoring. A
-        cache needs it.
+        Keep the hash of the file in `Run.source`. It takes a tenth of the time of scoring.
     """
-    source = path
-    if not isinstance(source, Source):
-        source = Source.open(source, thorough=thorough, hashed=hashed or cache is not None)
-    kept = None
-    if cache is not None and texts is None:
-        from foveal.formats.cache import RunCache
-
-        kept = RunCache(cache)
-        if (found := kept.find(source)) is not None:
-            return found
-    run: Run = parse_file(source, "run", texts).checked()
-    if kept is not None:
-        kept.keep(source, run)
+    if not isinstance(path, Source):
+        path = Source.open(path, thorough=thorough, hashed=hashed)
+    run: Run = parse_file(path, "run", texts).checked()
     return run
 
 
@@ -310,17 +276,7 @@ def read_judgements(
 
 
 def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = None) -> Parsed:
-    """Return what all good lines of a run or of judgements hold, and the problems of the others.
-
-    >>> lines = "1 Q0 d 1 9 mine 0 4", "1 Q0 d 2 x mine 4 2", "1 Q0 e 3 7 mine -5 2"
-    >>> parsed = parse_file(Source.of_text(chr(10).join(lines), "a.run"), "run")
-    >>> parsed.content
-    <Run 'mine': 1 results, 1 topics>
-    >>> for problem in parsed.problems:
-    ...     print(problem.code, problem)
-    run.score a.run:2: score 'x' is not a finite number
-    span.offset a.run:3: start -5 is out of range; expected a number from 0 to 1099511627776
-    """
+    """Return what all good lines of a run or of judgements hold, and the problems of the others."""
     try:
         if source.head[1].startswith(b"["):
             source = source.in_lines()
@@ -329,9 +285,7 @@ def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = Non
     except InputError as error:
         parsed = Parsed(None, [*error.problems])
     if parsed.content is not None and not parsed.content.topics:
-        reason = "it holds no result" if kind == "run" else "no document is judged"
-        empty = _report_empty(source, kind, reason).problems
-        parsed = Parsed(None, parsed.problems or [*empty])
+        parsed = Parsed(None, parsed.problems or [*_report_empty(source, kind).problems])
     return parsed
 
 
@@ -341,10 +295,6 @@ def kind_of(path: str | Path | Source) -> str:
     source = first if isinstance(first, Source) else Source.open(first)
     kind = found_kind(source.in_lines())
     if kind is None:
-        if is_xml(source):
-            from foveal.formats.markup import root_tag
-
-            root_tag(source)  # refuses XML that cannot be read
         message = "not recognised; expected a run, judgements or topics"
         raise source.error("file.format", None, message)
     return kind

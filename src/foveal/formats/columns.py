@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import io
 import os
-import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, Problem, Tally
+from foveal.errors import InputError, Problem, Tally, some
 from foveal.files.source import Source
 from foveal.formats.base import MAGIC, Format, Parsed, lazy_losses
 from foveal.formats.objects import GIVE_TEXTS, UNKNOWN_FIELD, to_codepoints
-from foveal.formats.rows import NAME_RULES, RULES, Defects, RowRule, RowTable, list_offset_rules
+from foveal.formats.rows import NAME_RULES, RULES, RowRule, RowTable, check_rules, list_offset_rules
 from foveal.formats.xpaths import canonical_paths, is_root
 from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Run
@@ -75,7 +74,7 @@ def parse_results(
     )
     try:
         frame = frame.with_columns(
-            to_codepoints(frame[column], frame["doc"], unit, texts, Defects(source, line))
+            to_codepoints(frame[column], frame["doc"], unit, texts, source.path, line)
             for column in ("start", "end")
         )
     except InputError as error:
@@ -105,7 +104,6 @@ def unscored(number: int, first: Sequence[int]) -> str:
 
 _COLUMNS = RESULT_COLUMNS | {"run": pl.String}
 _STDERR = 2
-_PANIC = re.compile(rb"\n?thread '[^\n]* panicked at .*", re.DOTALL)
 _ALONE = Lock()  # standard error belongs to the whole process: one redirection at a time
 _WORDS = {pl.Int64: "whole number", pl.Float64: "number", pl.String: "name"}
 
@@ -115,15 +113,14 @@ def parse_run(source: Source) -> Parsed:
 
     A column ``run`` names the run. Lines in messages are row numbers from 1.
     """
-    arrow, content = source.data.startswith(b"ARROW1"), io.BytesIO(source.data)
-    kind, reason = "Arrow" if arrow else "Parquet", "its columns cannot be decoded"
+    content = io.BytesIO(source.data)
+    read = pl.read_ipc if source.data.startswith(b"ARROW1") else pl.read_parquet
     try:
         with without_panics():
-            frame = pl.read_ipc(content) if arrow else pl.read_parquet(content)
-    except (pl.exceptions.PanicException, pl.exceptions.PolarsError, OSError) as error:
-        if not isinstance(error, pl.exceptions.PanicException):
-            reason = str(error).partition("\n")[0]
-        raise source.error("file.damaged", None, f"damaged {kind} file: {reason}") from None
+            frame = read(content)
+    except (pl.exceptions.PanicException, pl.exceptions.PolarsError, OSError):
+        message = "damaged Parquet or Arrow file: its columns cannot be decoded"
+        raise source.error("file.damaged", None, message) from None
     missing = [name for name in ("topic", "doc") if name not in frame.columns]
     if missing:
         message = f"column {missing[0]} is missing; found {', '.join(frame.columns)}"
@@ -132,10 +129,10 @@ def parse_run(source: Source) -> Parsed:
     # A frame of a run shows a whole document as start 0 without end.
     whole = ((table.frame["start"] == 0) & table.frame["end"].is_null()).fill_null(value=False)
     table = table._replace(frame=table.frame.with_columns(table.frame["start"].set(whole, None)))
-    names = table.frame["run"].drop_nulls().unique().to_list()
+    names = table.frame["run"].drop_nulls().unique().sort().to_list()
     parsed = parse_results(table, source, name=names[0] if names else source.stem)
     if len(names) > 1:
-        message = f"holds {len(names)} runs ({', '.join(sorted(names)[:3])}, ...); expected one"
+        message = f"holds {len(names)} runs ({some(names)}); expected one"
         return Parsed(None, [*parsed.problems, Problem("run.name", source.path, None, message)])
     if parsed.content is None:
         return parsed
@@ -148,7 +145,7 @@ def parse_run(source: Source) -> Parsed:
 def _cast_columns(frame: pl.DataFrame, source: Source) -> RowTable:
     """Return the columns of a run in their types, null where the file has none."""
     line = source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64))
-    columns, problems = dict[str, pl.Series](), list[Problem]()
+    columns, rules = dict[str, pl.Series](), list[RowRule]()
     for name, kind in _COLUMNS.items():
         given = frame[name] if name in frame.columns else pl.repeat(None, len(frame), eager=True)
         try:
@@ -158,36 +155,24 @@ def _cast_columns(frame: pl.DataFrame, source: Source) -> RowTable:
             raise source.error("run.columns", None, message) from None
         if kind == pl.Int64 and given.dtype.is_float():
             column = column.set(given != given.round(), None)
-        lost = (column.is_null() & given.is_not_null()).to_numpy()
-        message = f"{name} {{}} is not a {_WORDS[kind]}"
-        problems += Defects(source, line).at("run.columns", lost, message, given)
+        message = f"{name} {{{name}}} is not a {_WORDS[kind]}"
+        rules.append(RowRule("run.columns", column.is_null() & given.is_not_null(), message))
         columns[name] = column
+    problems = check_rules(source.path, line, frame, rules)
     return RowTable(pl.DataFrame(columns), line).without(problems)
 
 
 @contextmanager
 def without_panics() -> Iterator[None]:
-    """Hold standard error back while a file is read, and print it afterwards without panics.
-
-    Polars prints a trace before it raises the error of a damaged file. Output of other threads in
-    the meantime is late, never lost.
-    """
+    """Drop what is printed to standard error, where Polars prints a trace of a damaged file."""
     with _ALONE, ExitStack() as stack:
-        try:
-            held = stack.enter_context(tempfile.TemporaryFile())
+        with suppress(OSError):  # no standard error
             kept = os.dup(_STDERR)
-        except OSError:  # no temporary file, or no standard error
-            yield
-            return
-        stack.callback(os.close, kept)
-        os.dup2(held.fileno(), _STDERR)
-        try:
-            yield
-        finally:
-            os.dup2(kept, _STDERR)
-            held.seek(0)
-            with suppress(OSError):  # standard error is full or closed
-                os.write(kept, _PANIC.sub(b"", held.read()))
+            stack.callback(os.close, kept)
+            stack.callback(os.dup2, kept, _STDERR)
+            with Path(os.devnull).open("wb") as nothing:
+                os.dup2(nothing.fileno(), _STDERR)
+        yield
 
 
 def write_run(run: Run) -> bytes:

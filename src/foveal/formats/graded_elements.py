@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import Problem
-from foveal.formats.rows import MAX_OFFSET, Defects, RowRule, check_rules
+from foveal.formats.rows import RowRule, check_rules, range_rule
 from foveal.formats.xpaths import ELEMENT, canonical_paths
 from foveal.spans import Ints
 
@@ -62,12 +62,6 @@ _CONTRADICTIONS = {
 }
 
 
-def size_rule(name: str, possible: pl.Expr) -> RowRule:
-    """Return the rule that a size is possible."""
-    expected = f"expected a number of characters up to {MAX_OFFSET}"
-    return RowRule("element.size", ~possible, f"{name} {{{name}}}; {expected}")
-
-
 def _list_rules(scale: str | None) -> Iterator[RowRule]:
     """Yield the rules of a scale: its own grades, pairs that agree, and possible sizes."""
     path = pl.col("xpath")
@@ -89,9 +83,10 @@ def _list_rules(scale: str | None) -> Iterator[RowRule]:
     if scale in _CONTRADICTIONS:
         pair = " and ".join(f"{name} {{{name}}}" for name in grades)
         yield RowRule("element.grade", _CONTRADICTIONS[scale], f"{pair} exclude each other")
-    is_optional = scale in _CONTRADICTIONS
     for name in SIZES:
-        yield size_rule(name, pl.col(name).is_between(0, MAX_OFFSET).fill_null(value=is_optional))
+        yield range_rule(name, "element.size")
+        missing = pl.col(name).is_null() & (scale not in _CONTRADICTIONS)
+        yield RowRule("element.size", missing, f"{name} is missing; the scale of {scale} needs it")
     more = pl.col("rsize") > pl.col("size")
     yield RowRule("element.size", more, "rsize {rsize} is more than size {size}")
 
@@ -108,30 +103,26 @@ def find_wrong_elements(
 
 
 class GradedElements(NamedTuple):
-    """The elements of a file that are judged, with every ordinal in their paths."""
+    """The judged elements of a file, with every ordinal in their paths.
+
+    `known` marks the rows that are here; grades of the others are unknown (``U``).
+    """
 
     elements: pl.DataFrame
     scale: str | None
     known: npt.NDArray[np.bool_]
-    """Marks the rows that are here; grades of the others are unknown (``U``)."""
     problems: list[Problem]
 
 
 def check_elements(
-    frame: pl.DataFrame, defects: Defects, *, scale: str | None = None
+    frame: pl.DataFrame, path: str, line: Ints, scale: str | None = None
 ) -> GradedElements:
     """Check the elements of a file against themselves, each other and the scale.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        The columns of `ELEMENT_COLUMNS` and ``row``, the judgement of each element.
-    defects : Defects
-        The lines of the elements.
-    scale : str, optional
-        As the file declares it; else the grades tell.
+    `frame` has the columns of `ELEMENT_COLUMNS` and ``row``, the judgement of each element. Without
+    a declared scale the grades tell.
     """
-    path, line, problems = defects.source.path, defects.line, list[Problem]()
+    problems = list[Problem]()
     if scale is None and len(frame):
         tells = {"relevance": "2002", "coverage": "2002"}
         tells |= {"specificity": "2003", "exhaustivity": "2005"}

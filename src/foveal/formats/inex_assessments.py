@@ -1,4 +1,4 @@
-"""INEX XML assessments, 2002 to 2007: graded elements, passages and best entry points.
+"""INEX XML assessments, 2002 to 2007: assessed elements, passages and best entry points.
 
 A file holds one pool: the documents that one assessor judged for one topic. They are written as a
 folder with a file for each topic and assessor.
@@ -14,55 +14,31 @@ import polars as pl
 
 from foveal.errors import InputError
 from foveal.files.source import Source
+from foveal.formats import graded_elements as graded
+from foveal.formats import markup as xml
 from foveal.formats.base import Format, lazy_losses, never, parse_with
-from foveal.formats.graded_elements import (
-    ELEMENT_COLUMNS,
-    OF_POOLS,
-    SIZES,
-    UNKNOWN_GRADES,
-    check_elements,
-    find_wrong_elements,
-    mark_positive,
-    mark_relevant,
-    size_rule,
+from foveal.formats.rows import (
+    RESERVED,
+    RowRule,
+    check_rows,
+    check_rules,
+    raise_problems,
+    range_rule,
 )
-from foveal.formats.markup import (
-    BLANKS,
-    escape_xml,
-    find_root,
-    find_unfit,
-    read_markup,
-    write_attributes,
-)
-from foveal.formats.objects import count_unknown
-from foveal.formats.rows import RESERVED, Defects, RowRule, check_rules, raise_problems
 from foveal.model import Judgements
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.model.run import ALL
 
 # Columns of elements, passages and best entry points, and the attributes that hold them.
-_COLUMNS: dict[str, tuple[str, ...]] = {name: (name,) for name in (*ELEMENT_COLUMNS, "end")}
+_COLUMNS: dict[str, tuple[str, ...]] = {name: (name,) for name in (*graded.ELEMENT_COLUMNS, "end")}
 _COLUMNS |= {"xpath": ("path",), "start": ("start", "path")}
 _COLUMNS |= {"exhaustivity": ("exhaustivity", "exhaustiveness")}
-_ATTRIBUTES = frozenset(  # all attributes that are read
-    ["topic", "pool", "version", "whitespace-text-node", "name", "file", "collection"]
-    + [name for names in _COLUMNS.values() for name in names]
-)
 _WHITESPACE = ("keep", "merge", "strip")  # rules for white space; a file without one keeps it
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def _parse_size(name: str) -> pl.Expr:
-    """Return a size as a number; it may have thousands separators."""
-    return pl.col(name).str.replace_all(",", "", literal=True).cast(pl.Int64, strict=False)
-
-
-_WHOLE = r"^(?:[0-9]{1,13}|[0-9]{1,3}(?:,[0-9]{3}){1,4})$"
-_SIZE_RULES = [
-    size_rule(name, pl.col(name).str.contains(_WHOLE).fill_null(value=True)) for name in SIZES
-]
-_XPATH = rf"^/[^{BLANKS}]+$"
+_XPATH = rf"^/[^{xml.BLANKS}]+$"
 _PLACE_RULES = (
     RowRule(
         "passage.path",
@@ -79,13 +55,13 @@ _PLACE_RULES = (
         pl.col("bep") & ~pl.struct("row", "bep").is_first_distinct(),
         "a second best entry point in one file",
     ),
-    _SIZE_RULES[0],
+    range_rule("size", "element.size"),
 )
 
 
 def read_judgements(source: Source) -> Judgements:
     """Read the judgements of one assessor on one topic."""
-    markup = read_markup(source)
+    markup = xml.read_markup(source)
     topic, pool, version, rule = (
         markup.values([0], name)[0] for name in ("topic", "pool", "version", "whitespace-text-node")
     )
@@ -94,37 +70,36 @@ def read_judgements(source: Source) -> Judgements:
         wrong = "topic.missing", 'topic is missing; expected <assessments topic="">'
     elif topic == ALL:
         wrong = "topic.reserved", RESERVED
-    elif not len(files):
-        message = "the judgements are empty: no document is judged"
-        raise source.error("judgements.empty", None, message)
     elif (rule or _WHITESPACE[0]) not in _WHITESPACE:
-        expected = " or ".join(_WHITESPACE)
-        message = f"whitespace-text-node {rule!r} is not known; expected {expected}"
+        message = f"whitespace-text-node {rule!r}; expected {' or '.join(_WHITESPACE)}"
         wrong = "judgements.header", message
     if wrong[0]:
         raise source.error(wrong[0], int(markup.line[0]), wrong[1])
-    doc = pl.Series([name or "" for name in markup.values(files, "name", "file")])
-    defects = Defects(source, markup.line[files])
-    problems = [*defects.at("doc.missing", (doc == "").to_numpy(), "file without a name")]
+    doc = pl.Series("doc", [name or "" for name in markup.values(files, "name", "file")])
+    nameless = RowRule("doc.missing", pl.col("doc") == "", "file without a name")
+    problems = check_rules(source.path, markup.line[files], doc.to_frame(), [nameless])
     number, row = markup.inside(files, "element", "path", "passage", "best-entry-point")
     columns = {name: markup.values(number, *own) for name, own in _COLUMNS.items()}
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_columns(
-        pl.all().str.strip_chars(BLANKS), row=row, line=markup.line[number]
+        pl.all().str.strip_chars(xml.BLANKS), row=row, line=markup.line[number]
     )
+    # Sizes may have thousands separators.
+    frame = frame.with_columns(pl.col(graded.SIZES).str.replace_all(",", "", literal=True))
     is_entry = np.isin(number, markup.named("best-entry-point"))
     is_place = is_entry | np.isin(number, markup.named("passage"))
     listed = frame.filter(~is_place).drop("start", "end")
     places = frame.with_columns(bep=is_entry).filter(is_place).select(*PLACE_COLUMNS, "size")
     line = listed["line"].to_numpy()
-    bad_sizes = check_rules(source.path, line, listed, _SIZE_RULES)
-    elements, scale, known, more = check_elements(
-        listed.with_columns(map(_parse_size, SIZES)), Defects(source, line)
+    rules = [range_rule(name, "element.size") for name in graded.SIZES]
+    bad_sizes = check_rules(source.path, line, listed, rules)
+    elements, scale, known, more = graded.check_elements(
+        listed.cast(dict.fromkeys(graded.SIZES, pl.Int64), strict=False), source.path, line
     )
     problems += bad_sizes or more
     problems += check_rules(source.path, places["line"].to_numpy(), places, _PLACE_RULES)
     raise_problems(problems)
-    places = places.with_columns(_parse_size("size")).sort("row", "bep", maintain_order=True)
-    relevant = mark_relevant(elements, len(files), scale)
+    places = places.cast({"size": pl.Int64}).sort("row", "bep", maintain_order=True)
+    relevant = graded.mark_relevant(elements, len(files), scale)
     relevant[places.filter(~pl.col("bep"))["row"].to_numpy()] = True
     if not places["size"].count():
         places = places.drop("size")
@@ -134,15 +109,10 @@ def read_judgements(source: Source) -> Judgements:
     if collections.n_unique() == 1 and collections[0]:
         header["collection"] = collections[0]
     header |= {"version": version} if version else {}
-    given = (markup.attributes.get(i, {}) for i in (0, *files.tolist(), *number.tolist()))
-    odd = (name for own in given if not own.keys() <= _ATTRIBUTES for name in own)
     unread = {
-        UNKNOWN_GRADES: int((~known).sum()),
-        "names of collections, which are not the same in all files": (
-            collections.count() if collections.n_unique() > 1 else 0
-        ),
+        graded.UNKNOWN_GRADES: int((~known).sum()),
+        "different names of collections": collections.count() * (collections.n_unique() > 1),
         "statements of topics": len(markup.named("inex-topic")),
-        **count_unknown(name for name in odd if name.replace("_", "-") not in _ATTRIBUTES),
     }
     rows = pl.DataFrame({"doc": doc, "line": markup.line[files], "relevant": relevant})
     assessor = pl.lit(pool or None, dtype=pl.String)
@@ -161,9 +131,9 @@ def read_judgements(source: Source) -> Judgements:
     )
     raise_problems(judgements.find_repeated())
     # A document is not judged if all its grades are unknown.
-    graded, judged = listed["row"].to_numpy(), np.ones(len(files), dtype=bool)
-    judged[graded] = False
-    judged[graded[known]] = True
+    assessed, judged = listed["row"].to_numpy(), np.ones(len(files), dtype=bool)
+    judged[assessed] = False
+    judged[assessed[known]] = True
     return judgements if judged.all() else judgements.only(judged)
 
 
@@ -178,7 +148,6 @@ _WRITTEN = {  # scale to the attributes of an element, and the columns they hold
 WITHOUT_GRADES = ("2005", "2006")  # a scale, and another that is the same without grades
 _BY_GRADES = ("2002", "2003")  # scales of files without passages and sizes
 _UNSAFE = re.compile(r'[/\\:*?"<>|%\x00-\x1f\x7f]|^\.')
-_UNHELD = "this format cannot hold it, JSON Lines can"
 
 
 def _write_pools(judgements: Judgements, scale: str) -> dict[str, str]:
@@ -188,11 +157,15 @@ def _write_pools(judgements: Judgements, scale: str) -> dict[str, str]:
 
     def write_tags(tag: str, names: dict[str, str]) -> pl.Expr:
         """Return empty tags with attributes of columns, without those that are null."""
-        values = ((n, escape_xml(pl.col(own).cast(pl.String))) for n, own in names.items())
+        values = ((n, xml.escape_xml(pl.col(own).cast(pl.String))) for n, own in names.items())
         attributes = (pl.format(f' {n}="{{}}"', value).fill_null("") for n, value in values)
         return pl.format(f"    <{tag}{{}}/>\n", pl.concat_str(attributes))
 
-    columns = {"path": "xpath", **_WRITTEN[scale], **dict(zip(OF_POOLS, OF_POOLS, strict=True))}
+    columns = {
+        "path": "xpath",
+        **_WRITTEN[scale],
+        **dict(zip(graded.OF_POOLS, graded.OF_POOLS, strict=True)),
+    }
     text = write_tags("path" if by_grades else "element", columns)
     children = elements.select("row", text=text)
     if places is not None:
@@ -215,10 +188,10 @@ def _write_pools(judgements: Judgements, scale: str) -> dict[str, str]:
         name = _escape_name(topic)
         if assessor is not None:
             name = f"{name.replace('-', '%2D')}-{_escape_name(assessor)}"
-        head = write_attributes({"pool": assessor, "topic": topic, **version})
+        head = xml.write_attributes({"pool": assessor, "topic": topic, **version})
         opening = f'<?xml version="1.0" encoding="UTF-8"?>\n<assessments{head}>\n'
         doc = {"file" if by_grades else "name": judgements.doc[row]}
-        file = f"  <file{write_attributes({'collection': header.get('collection'), **doc})}"
+        file = f"  <file{xml.write_attributes({'collection': header.get('collection'), **doc})}"
         file += f">\n{inside[row]}  </file>\n" if row in inside else "/>\n"
         files.setdefault(name, [opening]).append(file)
     return {f"{name}.xml": f"{''.join(parts)}</assessments>\n" for name, parts in files.items()}
@@ -230,44 +203,33 @@ def _escape_name(name: str) -> str:
 
 def _check_writable(judgements: Judgements, scale: str) -> pl.DataFrame:
     """Return the elements with all columns, if the format can hold the judgements."""
-    elements = pl.DataFrame(schema={**ELEMENT_COLUMNS, "row": pl.Int64})
+    elements = pl.DataFrame(schema={**graded.ELEMENT_COLUMNS, "row": pl.Int64})
     if judgements.elements is not None:
         both = pl.concat([elements, judgements.elements], how="diagonal")
         elements = both.select(elements.columns)
     header, places = judgements.header or {}, judgements.places
     places = pl.DataFrame(schema=PLACE_COLUMNS) if places is None else places
-    declared = header.get("scale", scale)
+    declared, path = header.get("scale", scale), judgements.sources[0].path
     if (declared, scale) == WITHOUT_GRADES:
         elements = elements.with_columns(exhaustivity=pl.lit(None, dtype=pl.String))
         declared = scale
-    path = judgements.sources[0].path
     if len(elements) and declared != scale:
         message = f"the elements have grades of {declared}; expected the scale of {scale}"
         raise InputError.at("write.scale", path, None, message)
-    found = elements.filter(mark_positive(elements, scale))["row"].to_list()
-    found += places.filter(~pl.col("bep"))["row"].to_list()
-    lacking = np.setdiff1d(np.flatnonzero(judgements.relevant), found)
-    message = "relevant, but without assessed elements; a collection is needed to derive them"
-    problems = [judgements.problem("write.no_elements", row, message) for row in lacking]
+    relevant = graded.mark_relevant(elements, len(judgements), scale)
+    relevant[places.filter(~pl.col("bep"))["row"].to_numpy()] = True
+    what = "relevant, but without assessed elements, which a collection can derive"
+    check_rows(judgements, judgements.relevant & ~relevant, what)
     if scale in _BY_GRADES:
-        problems += [
-            judgements.problem("write.unheld", row, f"a passage or entry point: {_UNHELD}", line=at)
-            for row, at in places.select("row", "line").rows()
-        ]
-        problems += [
-            judgements.problem("write.unheld", row, f"{name} of an element: {_UNHELD}")
-            for name in SIZES
-            for row in elements.filter(pl.col(name).is_not_null())["row"]
-        ]
-    wrong = find_wrong_elements(path, elements["row"].to_numpy(), elements, scale)
-    problems += [judgements.problem(each.code, each.line or 0, each.text) for each in wrong]
-    if problems:
-        raise InputError(dict.fromkeys(problems))
-    said = [value for name in ("collection", "version") if (value := header.get(name))]
-    said += [*judgements.topics, *(judgements.assessors or ())]
-    names = pl.Series([value for value in said if isinstance(value, str)], dtype=pl.String)
+        sized = elements.filter(pl.any_horizontal(pl.col(graded.SIZES).is_not_null()))
+        for rows, what in ((places, "a passage or entry point"), (sized, "the size of an element")):
+            check_rows(judgements, np.isin(range(len(judgements)), rows["row"]), what)
+    wrong = graded.find_wrong_elements(path, elements["row"].to_numpy(), elements, scale)
+    raise_problems(judgements.problem(each.code, each.line or 0, each.text) for each in wrong)
+    said = [*judgements.topics, *(judgements.assessors or ())]
+    said += [value for value in header.values() if value and isinstance(value, str)]
     texts = [*elements.select(pl.col(pl.String)), *places.select("start", "end")]
-    unfit = find_unfit(names, judgements.doc, *texts)
+    unfit = xml.find_unfit(pl.Series(said, dtype=pl.String), judgements.doc, *texts)
     if unfit is not None:
         message = f"{unfit!r} cannot be written in XML; JSON Lines can hold it"
         raise InputError.at("write.unfit", path, None, message)
@@ -276,7 +238,7 @@ def _check_writable(judgements: Judgements, scale: str) -> pl.DataFrame:
 
 # -- formats ---------------------------------------------------------------------------------------
 
-_EXPLANATION = """INEX XML assessments, 2002 to 2007: graded elements, passages and entry points.
+_EXPLANATION = """INEX XML assessments, 2002 to 2007: assessed elements, passages and entry points.
 
 A file is the pool of one assessor and one topic: `<assessments pool="..." topic="...">`. Each
 `<file name="...">` is a judged document. It holds `<element path="..." .../>` with the grades of
@@ -298,7 +260,7 @@ FORMATS = (
         "judgements",
         _EXPLANATION,
         _EXAMPLE,
-        lambda source: find_root(source) == "assessments",
+        lambda source: xml.find_root(source) == "assessments",
         parse_with(read_judgements),
     ),
     *(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,30 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, Problem, Tally
+from foveal.errors import Problem, Tally
 from foveal.files.source import Source
+from foveal.formats import graded_elements as graded
+from foveal.formats import objects
 from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, parse_with
 from foveal.formats.columns import RESULT_COLUMNS, parse_results
-from foveal.formats.graded_elements import (
-    ELEMENT_COLUMNS,
-    GRADES,
-    UNKNOWN_GRADES,
-    check_elements,
-    mark_relevant,
-)
-from foveal.formats.objects import (
-    count_units,
-    header_of,
-    header_problems,
-    loads,
-    read_header,
-    tabulate_objects,
-    to_codepoints,
-    unknown_fields,
-)
 from foveal.formats.rows import (
     NAME_RULES,
-    Defects,
     RowRule,
     RowTable,
     check_rows,
@@ -52,23 +35,19 @@ _RUN: dict[str, Any] = RESULT_COLUMNS | {"type": pl.String}
 
 def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Parsed:
     """Parse a run, ordered by rank, else by descending score, else as in the file."""
-    header, header_line = header_of(source)
-    wrong = header_problems(source, header, header_line, format=JSON_FORMATS["run"])
-    declared = {name: value for name, value in header.items() if name not in wrong}
-    table = tabulate_objects(source, _RUN, header_line)
-    table = table._replace(problems=(*wrong.values(), *table.problems))
+    header, header_line = objects.read_header(source, format=JSON_FORMATS["run"])
     again = RowRule("json.header", pl.col("type") == "header", "a second header; expected one run")
-    table = table.without(check_rules(source.path, table.line, table.frame, [again]))
+    table = objects.tabulate_objects(source, _RUN, header_line).check(source.path, [again])
     given_texts, located = table.frame["text"].count(), tuple[str, ...]()
     if given_texts and texts is not None:
-        table, located = _place_texts(table, "text", source, texts, declared)
+        table, located = _place_texts(table, "text", source, texts, header)
     parsed = parse_results(
         table,
         source,
-        name=str(declared.get("run") or source.stem),
-        task=declared.get("task"),
-        inclusive=declared.get("end") == "inclusive",
-        unit=declared.get("unit", "codepoint"),
+        name=str(header.get("run") or source.stem),
+        task=header.get("task"),
+        inclusive=header.get("end") == "inclusive",
+        unit=header.get("unit", "codepoint"),
         texts=texts,
     )
     run: Run | None = parsed.content
@@ -84,7 +63,7 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
         # The first such result of the file may be in another part of it.
         notes += (note,) if note or source.lines is not None else ()
     if source.thorough and not parsed.problems:
-        unread = unknown_fields(source, table.frame, header_line)
+        unread = objects.unknown_fields(source, table.frame, header_line)
     if given_texts:
         unread["texts of results"] = given_texts
     run = replace(run, notes=(*notes, *located), unread=unread or None)
@@ -94,7 +73,7 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
 def _read_line(source: Source, line: int) -> dict[str, Any]:
     """Return the object on a line."""
     place = source.place(line)
-    record: dict[str, Any] = loads(source.data.split(b"\n", place)[place - 1])
+    record: dict[str, Any] = objects.loads(source.data.split(b"\n", place)[place - 1])
     return record
 
 
@@ -113,15 +92,7 @@ def write_run(run: Run) -> str:
     header |= {"task": run.task, "unit": "codepoint", "end": "exclusive"}
     frame = run.to_frame()
     frame = frame.with_columns(start=pl.when(pl.col("end").is_not_null()).then("start"))
-    return _write_objects([header, *frame.iter_rows(named=True)])
-
-
-def _write_objects(records: Iterable[Mapping[str, Any]]) -> str:
-    """Return a line for each object, without the values that are None."""
-    return "".join(
-        json.dumps({k: v for k, v in own.items() if v is not None}, ensure_ascii=False) + "\n"
-        for own in records
-    )
+    return objects.write_objects([header, *frame.iter_rows(named=True)])
 
 
 # -- spans given by their text ---------------------------------------------------------------------
@@ -180,7 +151,7 @@ def _place_texts(
                 if own.start == own.end:
                     span["bep"] = 0  # a point, which holds nothing
                     continue
-                units = count_units(locator[own.doc], unit)
+                units = objects.count_units(locator[own.doc], unit)
                 start, end, length = units[[own.start or 0, own.end or 0, -1]].tolist()
                 span |= {"start": start, "end": end - inclusive}
                 if key == "quote" and record["length"] is None:
@@ -203,9 +174,9 @@ def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
     source = source.in_lines()
     if not source.head[1].startswith(b"{"):
         return frozenset(), False
-    header, header_line = header_of(source)
+    header, header_line = objects.header_of(source)
     schema = _RUN if key == "text" else {**_SPAN, **_JUDGEMENT}
-    frame = tabulate_objects(source, schema, header_line).frame
+    frame = objects.tabulate_objects(source, schema, header_line).frame
     doc = frame["doc"]
     if header.get("unit", "codepoint") == "codepoint":
         doc = doc.filter(_mark_bare(frame if key == "text" else _nest_quotes(frame)[0], key))
@@ -231,7 +202,7 @@ _JUDGEMENT: dict[str, Any] = {
     **dict.fromkeys(("topic", "doc", "assessor"), pl.String),
     **dict.fromkeys(("length", "bep"), pl.Int64),
     "spans": pl.List(pl.Struct(_SPAN)),
-    "elements": pl.List(pl.Struct(ELEMENT_COLUMNS)),
+    "elements": pl.List(pl.Struct(graded.ELEMENT_COLUMNS)),
 }
 _NO_SPANS = pl.all_horizontal(pl.col("spans", "elements").is_null())
 _NO_OFFSETS = pl.all_horizontal(pl.col("start", "end").is_null())
@@ -249,19 +220,19 @@ _LENGTH_RULES = [
 
 def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
     """Read judgements with spans, best entry points, assessors and elements."""
-    allowed = {"format": JSON_FORMATS["judgements"], "scale": GRADES, "whitespace": _WHITESPACE}
-    header, header_line = read_header(source, **allowed)
-    known = {ours: header[name] for name, ours in _KEPT.items() if name in header}
-    known |= {"scale": str(known["scale"])} if "scale" in known else {}
+    allowed = {
+        "format": JSON_FORMATS["judgements"],
+        "scale": graded.GRADES,
+        "whitespace": _WHITESPACE,
+    }
+    header, header_line = objects.read_header(source, **allowed)
+    known = {ours: str(header[name]) for name, ours in _KEPT.items() if name in header}
     known |= {"whitespace": _WHITESPACE[known["whitespace"]]} if "whitespace" in known else {}
     has_quotes = b'"quote"' in source.data
-    strict = any(f'"{name}"'.encode() in source.data for name in _LABELS)
     # A line may be one quote, with the fields of a span.
     schema = {**_SPAN, **_JUDGEMENT} if has_quotes else _JUDGEMENT
-    table = tabulate_objects(source, schema, header_line, strict=strict)
-    unread = dict[str, int]()
-    if source.thorough and not table.problems:
-        unread = unknown_fields(source, table.frame, header_line)
+    table = objects.tabulate_objects(source, schema, header_line)
+    unread = objects.unknown_fields(source, table.frame, header_line) if source.thorough else {}
     bare = _mark_bare_topics(source, table)
     topics, has_text = table.frame["topic"].filter(bare), table.frame["spans"].count() > 0
     table = RowTable(table.frame.filter(~bare), table.line[~bare], table.problems)
@@ -332,7 +303,7 @@ def build_judgements(
     line, number = frame["line"].to_numpy(), pl.int_range(pl.len(), dtype=pl.Int64)
     spans = frame.select("doc", "length", "spans", row=number).explode("spans")
     spans = spans.drop_nulls("spans").unnest("spans")
-    inner, outer = Defects(source, line[spans["row"].to_numpy()]), Defects(source, line)
+    inner = line[spans["row"].to_numpy()]
     past = pl.col("end") + int(inclusive) > pl.col("length")
     rules = [
         *list_offset_rules(inclusive=inclusive),
@@ -340,7 +311,7 @@ def build_judgements(
         RowRule("judgements.length", past, f"end {{end}} {_PAST}"),
     ]
     problems = [*problems, *check_rules(source.path, line, frame, _LENGTH_RULES)]
-    problems += check_rules(source.path, inner.line, spans, rules)
+    problems += check_rules(source.path, inner, spans, rules)
     spans = spans.with_columns(pl.col("end") + int(inclusive))
     rows = frame.drop("spans", "elements", strict=False)
     rows = rows.with_columns(pl.col("length", "bep").fill_null(UNKNOWN))
@@ -349,30 +320,33 @@ def build_judgements(
         flat = frame.select("elements", row=number)
         flat = flat.explode("elements").drop_nulls("elements").unnest("elements")
         owner, scale = flat["row"].to_numpy(), (header or {}).get("scale")
-        graded = check_elements(flat, Defects(source, line[owner]), scale=scale)
-        problems += graded.problems
-        elements = graded.elements if len(graded.elements) else None
-        header = {**(header or {})} | ({} if graded.scale is None else {"scale": graded.scale})
-        if len(graded.elements) < len(flat):
-            unread = {**(unread or {}), UNKNOWN_GRADES: len(flat) - len(graded.elements)}
+        checked = graded.check_elements(flat, source.path, line[owner], scale)
+        problems += checked.problems
+        elements = checked.elements if len(checked.elements) else None
+        header = {**(header or {})} | ({} if checked.scale is None else {"scale": checked.scale})
+        if len(checked.elements) < len(flat):
+            unread = {**(unread or {}), graded.UNKNOWN_GRADES: len(flat) - len(checked.elements)}
         # A document of which everything is unknown was not judged.
         judged[owner] = frame["spans"].is_not_null().to_numpy()[owner]
-        judged[owner[graded.known]] = True
-        relevant = mark_relevant(graded.elements, len(frame), graded.scale)
+        judged[owner[checked.known]] = True
+        relevant = graded.mark_relevant(checked.elements, len(frame), checked.scale)
         if has_text:
             positive = (spans["end"] > spans["start"]) & (spans["grade"].fill_null(1.0) > 0)
             found = positive.fill_null(value=False).to_numpy()  # an end may be missing
-            relevant &= ~np.isin(line, inner.line[found])
+            relevant &= ~np.isin(line, inner[found])
             message = "relevant elements, but no span is relevant"
-            problems += outer.at("judgements.spans", relevant, message)
+            rule = RowRule("judgements.spans", pl.Series(relevant), message)
+            problems += check_rules(source.path, line, rows, [rule])
         else:
             rows = rows.with_columns(relevant=pl.Series(relevant))
     raise_problems([*dict.fromkeys(problems)])
     spans = spans.with_columns(
-        to_codepoints(spans[n], spans["doc"], unit, texts, inner) for n in ("start", "end")
+        objects.to_codepoints(spans[n], spans["doc"], unit, texts, source.path, inner)
+        for n in ("start", "end")
     )
     rows = rows.with_columns(
-        to_codepoints(rows[n], rows["doc"], unit, texts, outer) for n in ("length", "bep")
+        objects.to_codepoints(rows[n], rows["doc"], unit, texts, source.path, line)
+        for n in ("length", "bep")
     )
     quotes = spans.select("quote", "prefix", "suffix")
     given = [name for name in _LABELS if spans[name].list.len().sum()]
@@ -442,23 +416,18 @@ def _split_assessors(frame: pl.DataFrame) -> pl.DataFrame:
 
 def declared_whitespace(source: Source) -> str | None:
     """Return the rule for white space that the header declares."""
-    return _WHITESPACE.get(str(header_of(source)[0].get("whitespace")))
+    return _WHITESPACE.get(str(objects.header_of(source)[0].get("whitespace")))
 
 
 def write_judgements(judgements: Judgements) -> str:
     """Write judgements with a header, one line per topic, document and assessor, without loss."""
     own, has_text, known = judgements, judgements.has_text, judgements.header or {}
     if not has_text:  # relevance must show in the elements
-        if own.places is not None and len(own.places):
-            what = (
-                "a passage or entry point given as an XPath, which a collection must place first "
-                "(--collection): this format cannot hold it, INEX XML can"
-            )
-            raise InputError(
-                own.problem("write.unheld", row, what, line=line)
-                for row, line in own.places.select("row", "line").rows()
-            )
-        told = mark_relevant(own.elements, len(own), known.get("scale"))
+        if own.places is not None:
+            is_placed = np.isin(range(len(own)), own.places["row"])
+            what = "a passage or entry point by XPath, which a collection can place (--collection)"
+            check_rows(own, is_placed, what, instead="INEX XML")
+        told = graded.mark_relevant(own.elements, len(own), known.get("scale"))
         check_rows(own, own.relevant & ~told, "relevant as a whole document", instead="TREC")
     names = {ours: name for name, ours in _KEPT.items()}
     header = {"type": "header", "format": JSON_FORMATS["judgements"][0], "version": 1}
@@ -476,7 +445,7 @@ def write_judgements(judgements: Judgements) -> str:
             span["grade"] = int(span["grade"])
     elements = dict[int, list[dict[str, Any]]]()
     for row in () if own.elements is None else own.elements.iter_rows(named=True):
-        element = {k: v for k, v in row.items() if v is not None and k in ELEMENT_COLUMNS}
+        element = {k: v for k, v in row.items() if v is not None and k in graded.ELEMENT_COLUMNS}
         elements.setdefault(row["row"], []).append(element)
     records = [header]
     for i, doc in enumerate(own.doc):
@@ -488,7 +457,7 @@ def write_judgements(judgements: Judgements) -> str:
         records.append(record)
     nothing = "spans" if has_text else "elements"
     bare = [{"topic": topic, nothing: []} for topic in own.topics_without_documents]
-    return _write_objects([*records, *bare])
+    return objects.write_objects([*records, *bare])
 
 
 # -- records ---------------------------------------------------------------------------------------
@@ -512,11 +481,9 @@ FORMATS = (
 | `tokens` | the cost of reading the whole result, for [budgets](compare-chunkers-fairly.md) in \
 tokens |
 
-Results are ordered by `rank`; without ranks by falling `score`, equal ones in the order of the
-file; with neither as in the file. Ranks are kept as they are, and equal ones are ties if there is
-no score. Header fields and their defaults: `run` (the stem of the file name), `task` (none; Foveal
-warns when the run is scored as another), `unit` (`codepoint`), `end` (`exclusive`).
-`focused-run` is another name of the format.""",
+Results are ordered by `rank`, else by falling `score`, else as in the file; equal ranks are ties if
+there is no score. Header fields and their defaults: `run` (the stem of the file name), `task`
+(none), `unit` (`codepoint`), `end` (`exclusive`). `focused-run` is another name of the format.""",
         """\
 {"type": "header", "format": "foveal-run", "version": 1, "run": "chunks", "unit": "codepoint"}
 {"topic": "1", "doc": "fords", "rank": 2, "score": 7.5, "start": 100, "end": 400}
@@ -537,7 +504,7 @@ warns when the run is scored as another), `unit` (`codepoint`), `end` (`exclusiv
 
 | Field | Meaning |
 | --- | --- |
-| `topic`, `doc` | required; texts. `doc` may be missing if only one document holds the quote |
+| `topic`, `doc` | required; texts. `doc` may be missing if only one document holds the quotes |
 | `spans` | relevant text; `[]` is judged, nothing relevant. Spans may overlap and count once. \
 `{"topic": "9", "spans": []}` alone is a judged topic with nothing relevant in any document |
 | `length` | characters of the document; some measures need it |
@@ -546,24 +513,17 @@ warns when the run is scored as another), `unit` (`codepoint`), `end` (`exclusiv
 | `elements` | assessed elements, instead of `spans` or beside them: `xpath` and the grades and \
 sizes of [their scale](#judgements-inex) |
 
-A span may carry `grade` (1 if absent; 0 is judged, not relevant), `quote`, `prefix` and `suffix`,
-which are kept when judgements are written again and can be [verified](anchors.md). `sets` names the
-[evidence sets](evidence.md) of a span, as in `["a1", "a2"]`, and `aspects` its aspects, for
-[measures of TREC Genomics](other-tools.md).
+A span may carry `grade` (1 if absent; 0 is not relevant), `quote`, `prefix` and `suffix`, which can
+be [verified](anchors.md); `sets` names its [evidence sets](evidence.md), as in `["a1", "a2"]`, and
+`aspects` its aspects, for [measures of TREC Genomics](other-tools.md). A span with a `quote` and no
+offsets is [located](anchors.md#quotes) in the text of its document, which commands take with
+`--texts`, or `-C` with `--documents`, and Python with `texts=`. A line may also be one quote,
+without `spans`; lines of one topic and document belong together.
 
 The header may also hold `collection`, `scale` (2002, 2003, 2005 or 2006; else the grades of the
-elements tell), `whitespace` (`keep`, `merge` or `strip`) and `assessments-version`, that of INEX
-assessments. `focused-qrels` is another name of the format.
-
-Elements are checked as [in XML](#judgements-inex): grades that the scale does not have, impossible
-sizes and repeated elements are errors. If no line has `spans`, the grades or the `rsize` of the
-elements decide if a document is relevant. If lines have spans, relevant elements without a relevant
-span are an error.
-
-A span may have a `quote` and no offsets. Foveal locates it in the text of its document, which
-commands take with `--texts`, or `-C` with `--documents`, and Python with `texts=`
-([anchors](anchors.md#quotes)). A line may also be one quote, without `spans`; lines of one topic
-and document belong together.""",
+elements tell), `whitespace` (`keep`, `merge` or `strip`) and `assessments-version`. `focused-qrels`
+is another name of the format. Grades and sizes of elements must fit the scale. If no line has
+`spans`, the elements decide if a document is relevant.""",
         """\
 {"type": "header", "format": "foveal-judgements", "version": 1, "unit": "codepoint"}
 {"topic": "1", "doc": "tides", "length": 4068, "bep": 120, "assessor": "ann", \

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, Note, Problem, Tally, counted
+from foveal.errors import InputError, Note, Problem
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields, lazy_losses
 from foveal.formats.rows import (
@@ -21,7 +20,7 @@ from foveal.formats.rows import (
     RowTable,
     check_rows,
     check_rules,
-    drop_undecodable,
+    range_rule,
 )
 from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements, Run
@@ -61,13 +60,12 @@ def tabulate(
     rules = (RULES["topic"], *rules)
     problems = tuple[Problem, ...]()
     if not source.data.isascii():
-        source, problems = drop_undecodable(source)
+        source, problems = source.drop_undecodable()
     frame = _parse_regular(source, columns, keep)
     if frame is not None:
         line = source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64))
         line.flags.writeable = False
-        table = RowTable(frame, line, problems)
-        bad = check_rules(source.path, line, frame, rules)
+        bad, table = check_rules(source.path, line, frame, rules), RowTable(frame, line, problems)
         return table.without(bad) if bad else table
     expected = f"{{fields}} fields found, expected {len(columns)}: {form}"
     other = RowRule("line.fields", pl.col("fields") != len(columns), expected)
@@ -117,16 +115,14 @@ def _parse_regular(
         if (is_blank[1:] & is_blank[:-1]).any():
             return None
         found += int(np.count_nonzero(is_blank[:_BLOCK]))
-    if (
-        found != len(frame) * (len(names) - 1)
-        or any(column.null_count() for column in frame)
-        or not all(
-            np.isfinite(column.to_numpy()).all() for column in frame if column.dtype.is_float()
-        )
-        or (b"#" in data and frame["topic"].str.starts_with("#").any())
-    ):
-        return None
-    return frame[[*keep]]
+    numbers = (own.to_numpy() for own in frame if own.dtype.is_float())
+    is_regular = (
+        found == len(frame) * (len(names) - 1)
+        and not any(column.null_count() for column in frame)
+        and all(np.isfinite(column).all() for column in numbers)
+        and not (b"#" in data and frame["topic"].str.starts_with("#").any())
+    )
+    return frame[[*keep]] if is_regular else None
 
 
 def split_fields(
@@ -136,10 +132,6 @@ def split_fields(
 
     ``fields`` is the number of fields of the line; those that it lacks are null. Comments and blank
     lines are left out. `blank` may be a tab; else any white space is one blank.
-
-    >>> table = split_fields(Source.of_text("# topics" + chr(10) + " 1  Q0 d e"), ("topic", "rest"))
-    >>> table.frame.rows(), table.line.tolist()
-    ([('1', 'Q0 d e', 4)], [2])
     """
     text = b"\n%b\n" % source.data.removesuffix(b"\n")
     is_blank = np.frombuffer(text, dtype=np.uint8) <= ord(" ")
@@ -158,15 +150,7 @@ def split_fields(
     return RowTable(frame, source.numbered(line), problems)
 
 
-def text_number_rule(name: str, what: str = "", *, least: int = 0) -> RowRule:
-    """Return the rule that a field, if it is there, is a whole number from `least` on."""
-    number = pl.col(name).cast(pl.Int64, strict=False)
-    bad = pl.col(name).is_not_null() & ~number.is_between(least, MAX_OFFSET).fill_null(value=False)
-    expected = f"a whole number from {least} to {MAX_OFFSET}"
-    return RowRule("line.number", bad, f"{what or name} {{{name}}} is not {expected}")
-
-
-def _drop_bad(judgements: Judgements, problems: Sequence[Problem]) -> Parsed:
+def _drop_bad(judgements: Judgements, problems: tuple[Problem, ...]) -> Parsed:
     """Return judgements without the rows of problems."""
     good = ~np.isin(judgements.line, [problem.line or 0 for problem in problems])
     return Parsed(judgements.only(good) if good.any() else None, [*problems])
@@ -174,11 +158,8 @@ def _drop_bad(judgements: Judgements, problems: Sequence[Problem]) -> Parsed:
 
 # -- columns as lines ------------------------------------------------------------------------------
 
-_UNFIT = {
-    "topic": r"^$|^[#<{\x{feff}]|[\t\n\x0b\x0c\r ]",  # it opens the line: no comment, no JSON
-    "doc": r"^$|[\t\n\x0b\x0c\r ]",
-    "xpath": r"^$|[\t\n\x0b\x0c\r ]",
-}
+_UNFIT = dict.fromkeys(("topic", "doc", "xpath"), r"^$|[\t\n\x0b\x0c\r ]")
+_UNFIT["topic"] += r"|^[#<{\x{feff}]"  # it opens the line: no comment, no JSON
 
 
 def one_word(name: str) -> str:
@@ -291,46 +272,25 @@ def write_element_run(run: Run) -> str:
 
 
 def parse_document_run(source: Source) -> Parsed:
-    """Parse a document run, ordered as by trec_eval: by score, then document, both descending.
+    """Parse a document run, ordered as by trec_eval: by score, then document, both descending."""
+    keep = ("topic", "doc", "score")
+    frame, line, problems = tabulate(source, _RUN_COLUMNS, keep, _DOCUMENTS)
+    frame = frame.with_columns(line=pl.Series(line))
+    topic = number_rows(frame["topic"]).number
+    in_order = (topic[1:] > topic[:-1]) | mark_falling(topic, frame["score"].to_numpy())
+    if not in_order.all():
+        frame = rank_results(frame.with_columns(place=pl.Series(topic)), "place", doc="doc")
+    start = np.zeros(len(frame), dtype=np.int64)
+    table = RowTable(frame, frame["line"].to_numpy(), problems)
+    return _make_run(source, table, start, np.full(len(frame), UNKNOWN, dtype=np.int64))
 
-    Text after the sixth field is ignored, as by trec_eval, with a warning.
-    """
-    keep, cut = ("topic", "doc", "score"), list[int]()
-    table = tabulate(source, _RUN_COLUMNS, keep, _DOCUMENTS)
-    if table.problems:
-        lines = source.data.split(b"\n")
-        for at, text in enumerate(lines):
-            fields = text.split()
-            if has_trailing_text(fields) and not fields[0].startswith(b"#"):
-                lines[at] = b" ".join(fields[:6])
-                cut.append(at + 1)
-        table = tabulate(replace(source, data=b"\n".join(lines)), _RUN_COLUMNS, keep, _DOCUMENTS)
-    topic, score = number_rows(table.frame["topic"]).number, table.frame["score"].to_numpy()
-    frame = table.frame.with_columns(line=pl.Series(table.line))
+
+def mark_falling(topic: Ints, score: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Mark scores below the one before, of the same topic, in the single precision of trec_eval."""
     with np.errstate(over="ignore"):
         single = score.astype(np.float32)
-    falls = (single[1:] < single[:-1]) & (topic[1:] == topic[:-1])
-    if not (falls | (topic[1:] > topic[:-1])).all():
-        frame = rank_results(frame.with_columns(place=pl.Series(topic)), "place", doc="doc")
-    first_cut = source.numbered(np.array(cut[:1], dtype=np.int64)).tolist()
-    run = Run.from_columns(
-        topic=frame["topic"],
-        doc=frame["doc"],
-        start=np.zeros(len(frame), dtype=np.int64),
-        end=np.full(len(frame), UNKNOWN, dtype=np.int64),
-        line=frame["line"],
-        score=frame["score"],
-        name=head_fields(source)[5].decode(errors="replace") if len(frame) else source.stem,
-        source=source.provenance,
-        notes=(Tally(ignored_text, len(cut), first_cut),) if cut else (),
-    )
-    return Parsed(run, [*table.problems])
-
-
-def ignored_text(number: int, first: Sequence[int]) -> str:
-    """Say that text after the sixth field was ignored, as trec_eval ignores it."""
-    lines = counted(number, "line")
-    return f"text after the sixth field is ignored: {lines}, the first on line {min(first)}"
+    falls: npt.NDArray[np.bool_] = (single[1:] < single[:-1]) & (topic[1:] == topic[:-1])
+    return falls
 
 
 def rank_results(frame: pl.DataFrame, *groups: str, doc: str) -> pl.DataFrame:
@@ -346,11 +306,17 @@ def rank_results(frame: pl.DataFrame, *groups: str, doc: str) -> pl.DataFrame:
 
 def write_document_run(run: Run) -> str:
     """Write documents at their first result, with scores that keep their order."""
-    from foveal.formats.losses import keeps_scores
-
     kept = run.take(run.first == np.arange(len(run)))
     score = kept.score if keeps_scores(kept) else None
     return _write_results(kept.with_columns(rank=None, score=score))
+
+
+def keeps_scores(run: Run) -> bool:
+    """Return True if scores in single precision keep the order, so that they can be written."""
+    if run.score is None:
+        return False
+    falls = mark_falling(run.topic, run.score) | (run.topic[1:] != run.topic[:-1])
+    return bool(falls.all())
 
 
 # -- judgements of passages ------------------------------------------------------------------------
@@ -367,33 +333,26 @@ _LINE_RULES = (
         pl.col("doclen").is_null(),
         "{fields} fields found, expected 5 or more: topic Q0 doc relchars doclen [bep off:len ...]",
     ),
-    text_number_rule("relchars", "relevant characters"),
-    text_number_rule("doclen", "document length"),
-    text_number_rule("bep", "best entry point", least=UNKNOWN),
+    range_rule("relchars", "line.number", "relevant characters"),
+    range_rule("doclen", "line.number", "document length"),
+    range_rule("bep", "line.number", "best entry point", least=UNKNOWN),
     RowRule(
         "judgements.passage",
         ~pl.col("suspect").str.contains(f"^{_OFFSET_AND_LENGTH}$"),
         "passage {suspect} is not of the form offset:length",
     ),
 )
-_FITS = pl.col("relchars") <= pl.col("doclen"), pl.col("reach") <= pl.col("doclen")
+_LENGTH = "the document's length {doclen}"
+_TOTAL = "{relchars} relevant characters, but the passages hold {total}"
 _SUM_RULES = (
-    RowRule(
-        "judgements.sum", ~_FITS[0], "{relchars} relevant characters in a document of {doclen}"
-    ),
-    RowRule(
-        "judgements.sum",
-        (pl.col("total") != pl.col("relchars")) & _FITS[0],
-        "{relchars} relevant characters, but the passages hold {total}",
-    ),
-    RowRule("judgements.length", ~_FITS[1], "a passage ends past the document's length {doclen}"),
-    RowRule(
-        "judgements.bep",
-        pl.col("bep") > pl.col("doclen"),
-        "best entry point {bep} is past the document's length {doclen}",
-    ),
-    RowRule(
-        "judgements.overlap", pl.col("overlaps") & _FITS[1], "two passages of this line overlap"
+    RowRule("judgements.sum", pl.col("total") != pl.col("relchars"), _TOTAL),
+    RowRule("judgements.overlap", pl.col("overlaps"), "two passages of this line overlap"),
+    *(
+        RowRule(f"judgements.{code}", pl.col(name) > pl.col("doclen"), f"{what} past {_LENGTH}")
+        for code, name, what in (
+            ("length", "reach", "a passage ends"),
+            ("bep", "bep", "best entry point {bep} is"),
+        )
     ),
 )
 
@@ -406,7 +365,7 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     """
     problems = tuple[Problem, ...]()
     if not source.data.isascii():
-        source, problems = drop_undecodable(source)
+        source, problems = source.drop_undecodable()
     table = split_fields(source, _COLUMNS, problems)
     is_good = table.frame["passages"].str.contains(_GOOD_PASSAGES).all()
     suspect = pl.lit(None, pl.String) if is_good else _SUSPECT
@@ -423,11 +382,11 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     row, (start, length) = pairs["row"].to_numpy(), (column.to_numpy() for column in spans)
     end, n = start + length, len(number)
     counts = np.bincount(row, minlength=n).astype(np.int64)
-    notes = list[str]()
+    notes = tuple[str, ...]()
     if official:
         alone = frame["bep"].is_not_null().to_numpy() & (counts == 0)
         text = "best entry point without a passage; it is ignored"
-        notes = [f"{source.path}:{at}: {text}" for at in line[alone].tolist()]
+        notes = tuple(f"{source.path}:{at}: {text}" for at in line[alone].tolist())
         bep = np.where(alone, UNKNOWN, bep)
     else:
         reach = np.zeros(n, dtype=np.int64)
@@ -436,10 +395,9 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
         overlaps = np.zeros(n, dtype=bool)
         if ((start[1:] < end[:-1]) & (row[1:] == row[:-1])).any():  # else all are in order
             overlaps = _mark_overlaps(row, start, end, n)
-        is_wrong = (
-            (total != relchars) | overlaps | (np.max([reach, bep, relchars], axis=0) > doclen)
-        )
-        if is_wrong.any():  # a first pl.Series of an array imports numpy.ma, which takes 7 ms
+        past = np.max([reach, bep, relchars], axis=0) > doclen
+        if ((total != relchars) | overlaps | past).any():
+            # A first pl.Series of an array imports numpy.ma, which takes 7 ms.
             sums = number.with_columns(
                 total=pl.Series(total), reach=pl.Series(reach), overlaps=pl.Series(overlaps)
             )
@@ -452,7 +410,7 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
         "bep": np.where(relchars > 0, bep, UNKNOWN),
         "relevant": relchars > 0,
     }
-    about: dict[str, Any] = {"declared": relchars, "notes": tuple(notes)}
+    about: dict[str, Any] = {"declared": relchars, "notes": notes}
     judgements = Judgements.from_rows(rows, counts, start, end, source=source.provenance, **about)
     problems += tuple(judgements.find_repeated())
     return _drop_bad(judgements, problems) if problems else Parsed(judgements, [])
@@ -523,44 +481,21 @@ def write_grades(judgements: Judgements) -> str:
 
 # -- formats ---------------------------------------------------------------------------------------
 
-_NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-# A part of a document: offsets, an unresolved offset, XPaths.
-_PLACE = re.compile(rb"^[-+]?[0-9]+(:[0-9]+)?$|^X$|^/|\[[0-9]+\]")
 _PASSAGE = re.compile(rb"[0-9]+:[0-9]+$")  # ends judgements, which may have eight fields, too
-
-
-def has_trailing_text(fields: Sequence[bytes]) -> bool:
-    """Return True if text that is not a place of a passage or element follows the six fields.
-
-    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours a comment".split())
-    True
-    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours 20 15".split())
-    False
-    """
-    if len(fields) <= 6 or not _NUMBER.fullmatch(fields[4]):
-        return False
-    # Passages have eight fields, elements seven.
-    return not any(map(_PLACE.search, fields[6:8] if len(fields) <= 8 else fields[6:7]))
 
 
 def _recognise(source: Source, kind: str) -> str:
     """Return the name of the format of a run or of judgements, by the fields of the first line."""
     fields = head_fields(source)
-    n = len(fields)
-    ends_in_passage = n > 4 and _PASSAGE.match(fields[-1]) is not None
-    is_run = kind == "run"
-    has_text = is_run and n > 6 and not fields[6].isdigit() and has_trailing_text(fields)
-    if is_run and n == 7 and fields[6].startswith(b"/"):
+    n, ends_in_passage = len(fields), bool(fields) and _PASSAGE.match(fields[-1]) is not None
+    if kind == "judgements":
+        name = "fol" if n == 5 or (n > 6 and ends_in_passage) else "trec" if n == 4 else ""
+    elif n == 7 and fields[6].startswith(b"/"):
         return "elements"
-    if is_run and n == 8 and not ends_in_passage and not has_text:
+    elif n == 8 and not ends_in_passage:
         return "fol"
-    name = ""
-    if is_run and (n == 6 or has_text):
-        name = "trec"
-    elif not is_run and (n == 5 or (n > 6 and ends_in_passage)):
-        name = "fol"
-    elif not is_run and n == 4:
-        name = "trec"
+    else:
+        name = "trec" if n == 6 else ""
     if name and fields[1] != b"Q0" and (n > 5 or b"\t" in source.head[1]):
         from foveal.formats.trec_genomics import is_gold, is_run_line
 
@@ -577,10 +512,9 @@ FORMATS = (
 
 `topic Q0 doc rank rsv runid start length`
 
-The order of the lines is the ranking. `rank` may be anything; `rsv`, the score, must be a finite
-number. `Q0` is ignored. `start` and `length` count characters of the document's text. The name of
-the run is that of the first line. If the lines of a topic are not together they are grouped in
-their order, with a warning.""",
+The order of the lines is the ranking; lines of a topic that are not together are grouped, with a
+warning. `rsv`, the score, is a finite number; `Q0` and `rank` are ignored. `start` and `length`
+count characters of the document's text. The first line names the run.""",
         "1 Q0 reaction-ferries 1 10.7209 paragraphs 59 242\n1 Q0 fords 2 9.5 paragraphs 0 180\n",
         lambda source: _recognise(source, "run") == "fol",
         parse_run,
@@ -595,9 +529,8 @@ their order, with a warning.""",
 `topic Q0 doc rank rsv runid xpath`
 
 The order of the lines is the ranking. A path of one step, such as `/article[1]`, is the whole
-document. Resolving any other path needs a collection index; without one, measures that need no
-place can be computed, and the others say so. `[1]` may be left out: in all formats,
-`/article/sec` and `/article[1]/sec[1]` are the same result.""",
+document; any other path needs a collection index, except for measures that need no place. `[1]` may
+be left out: in all formats, `/article/sec` and `/article[1]/sec[1]` are the same result.""",
         "289 Q0 9996 1 0.9999 ours /article[1]/body[1]/section[2]/p[1]\n",
         lambda source: _recognise(source, "run") == "elements",
         parse_element_run,
@@ -611,8 +544,8 @@ place can be computed, and the others say so. `[1]` may be left out: in all form
 
 `topic Q0 doc relevant-characters document-length [best-entry-point offset:length ...]`
 
-Five fields: judged, nothing relevant. The relevant characters must be the sum of the passages, and
-passages must lie within the document and not overlap. One line per topic and document.""",
+One line per topic and document; five fields mean that nothing is relevant. Passages lie within the
+document and do not overlap, and the relevant characters are their sum.""",
         "1 Q0 reaction-ferries 3117 3589 302 59:992 1082:1064 2190:708 2969:353\n"
         "1 Q0 fords 0 3579\n",
         lambda source: _recognise(source, "judgements") == "fol",
@@ -627,13 +560,9 @@ passages must lie within the document and not overlap. One line per topic and do
 
 `topic Q0 doc rank score runid`
 
-Results are ordered as trec_eval orders them: by score, and where scores are equal by document
-name, both descending. Scores count in single precision,
-[as in trec_eval](decisions.md#trec-ties). The rank is ignored. Text after the sixth field is
-ignored as well, with a warning, unless it may be an offset or an XPath: that is an error.
-
-Measures of text need the length of a returned document; passage judgements give it for every
-judged document.""",
+Results are ordered [as by trec_eval](decisions.md#trec-ties): by score in single precision, then
+document name, both descending. The rank is ignored. Measures of text need the length of a returned
+document; passage judgements give it for every judged document.""",
         "301 Q0 FR940202-2-00150 1 2.129133 STANDARD\n",
         lambda source: _recognise(source, "run") == "trec",
         parse_document_run,
@@ -643,12 +572,11 @@ judged document.""",
     Format(
         "trec",
         "judgements",
-        """TREC judgements of whole documents (qrels): 4 fields.
+        """TREC judgements of whole documents (qrels): 4 fields, for measures on documents.
 
 `topic iteration doc grade`
 
-The second field is ignored. A grade above 0 is relevant. Such judgements serve the measures on
-documents.""",
+The second field is ignored. A grade above 0 is relevant.""",
         "301 0 FR940202-2-00150 1\n301 0 FR940104-0-00001 0\n",
         lambda source: _recognise(source, "judgements") == "trec",
         parse_grades,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,6 @@ import numpy as np
 from foveal.errors import Problem, UsageError, counted, some
 from foveal.formats.objects import GIVE_TEXTS
 from foveal.formats.rows import MAX_OFFSET, raise_problems
-from foveal.spans import Ints
 
 Place = tuple[int, int]
 
@@ -38,8 +36,6 @@ _SAME = str.maketrans(
     | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-")
 )
 _LONG = 1000  # longer texts are compared by words, which takes a hundredth of the time
-_CLOSE = 0.6  # similarity from which a message shows a passage as the closest one
-_MOST_COMPARED = 20  # texts whose closest passage is searched for: no more messages are shown
 
 
 def occurrences(text: str, wanted: str) -> Iterator[int]:
@@ -71,43 +67,25 @@ class Normalised:
     """
 
     def __init__(self, text: str) -> None:
-        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        distinct, which = np.unique(points, return_inverse=True)
-        written = [_decompose(chr(point)) for point in distinct.tolist()]
-        table = np.full((2, len(written), max(map(len, written), default=0)), -1, dtype=np.int32)
-        for row, own in enumerate(written):
-            table[:, row, : len(own)] = [[*map(ord, own)], [*map(unicodedata.combining, own)]]
-        spelled, classes = table[:, which]
-        source, column = np.nonzero(spelled >= 0)
-        points, marks = spelled[source, column], classes[source, column]
-        if marks.any():
-            # Marks after a character may be written in any order; put them into the canonical one.
-            order = np.lexsort((marks, np.cumsum(marks == 0)))
-            points, source = points[order], source[order]
-        is_blank = points == ord(" ")
-        kept = ~(is_blank & np.concatenate([[False], is_blank[:-1]])[: len(points)])
-        self._source = source = source[kept]
-        self.text = points[kept].astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-        # The original offset of each place, -1 inside what was one character. A place is clean if
-        # everything after it was written after everything before it.
-        before = np.concatenate([[-1], np.maximum.accumulate(source)])
-        after = np.append(np.minimum.accumulate(source[::-1])[::-1], source.max(initial=-1) + 1)
-        self._clean: Ints = np.where(before < after, after, -1)
-
-    def origin(self, at: int) -> int:
-        """Return the offset in the original of a character of the normalised text."""
-        return int(self._source[at]) if at < len(self._source) else 0
+        written = {ord(character): _decompose(character) for character in {*text}}
+        lengths = {point: len(own) for point, own in written.items()}
+        source = np.repeat(np.arange(len(text)), [lengths[ord(own)] for own in text])
+        spelled = text.translate(written)
+        is_blank = np.frombuffer(spelled.encode("utf-32-le", "surrogatepass"), "<u4") == ord(" ")
+        self._source = source[~is_blank | ~np.append([False], is_blank[:-1])[: len(is_blank)]]
+        self.text = re.sub(" +", " ", spelled)
 
     def find(self, wanted: str) -> list[Place]:
         """Return all places of a text in the original, from its first to its last character."""
-        own, found = normalise(wanted), []
+        own, found, source = normalise(wanted), [], self._source
         for at in occurrences(self.text, own):
             until = at + len(own)
-            cut = until < len(self.text) and unicodedata.combining(self.text[until])
-            if self._clean[at] >= 0 and self._clean[until] >= 0 and not cut:
-                # Ignored characters and blanks after the last character are not part of it.
-                end = int(self._source[at:until].max()) + 1
-                found.append((int(self._clean[at]), end))
+            is_whole = at == 0 or source[at - 1] < source[at]
+            if until < len(source):  # neither a ligature nor an accent is cut
+                is_whole &= source[until - 1] < source[until]
+                is_whole &= not unicodedata.combining(self.text[until])
+            if is_whole:
+                found.append((int(source[at]), int(source[until - 1]) + 1))
         return found
 
 
@@ -128,10 +106,7 @@ def _decompose(character: str) -> str:
 
 
 class Match(NamedTuple):
-    """The places of a text in a document: one, or all of them where it is ambiguous.
-
-    `how` is `EXACT`, `NORMALISED`, `AMBIGUOUS`, `ABSENT` or `NO_DOCUMENT`.
-    """
+    """The places of a text in a document; `how` is `EXACT`, `NORMALISED`, `AMBIGUOUS` and so on."""
 
     how: str
     places: tuple[Place, ...] = ()
@@ -182,20 +157,11 @@ class TextLocator(Mapping[str, str]):
     It looks for the exact characters first, then with white space and characters normalised. A
     text that occurs more than once in its document has a place only if its context decides.
 
-    Parameters
-    ----------
-    texts : mapping of str to str, optional
-        The text of each document. Offsets in documents without text are taken as they are.
-    ambiguous : {"error", "first", "empty"}
-        A text that occurs more than once in its document is an error, is taken at its first
-        place, or becomes an empty span.
-    missing : {"error", "empty"}
-        The same for a text that does not occur.
-    repair : bool
-        Move a quote that is not at its offset to the only place within 100 characters.
+    Offsets in documents without text are taken as they are. By `ambiguous` a text that occurs more
+    than once is an error, is taken at its first place, or becomes an empty span; `missing` is the
+    same for one that does not occur. With `repair` a quote that is not at its offset moves to the
+    only place within 100 characters.
 
-    Examples
-    --------
     >>> locator = TextLocator({"d": "To be, or not to be."}, repair=True)
     >>> locator.find("d", "or not"), locator.find("d", "is").how
     (Match(how='exact', places=((7, 13),)), 'absent')
@@ -213,7 +179,6 @@ class TextLocator(Mapping[str, str]):
     repair: bool = False
     _found: dict[Any, list[Place]] = field(default_factory=dict, repr=False)
     _normalised: dict[str, Normalised] = field(default_factory=dict, repr=False)
-    _compared: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
         if self.texts is not None and not isinstance(self.texts, Mapping):
@@ -247,15 +212,17 @@ class TextLocator(Mapping[str, str]):
         if whole is None:
             return Match(NO_DOCUMENT)
         key = (doc, text, within)
-        if key not in self._found and text.strip():
+        if key not in self._found:
             low, high = within or (0, len(whole))
-            exact = ((at, at + len(text)) for at in occurrences(whole, text))
-            places = [own for own in exact if low <= own[0] and own[1] <= high]
-            if not places:
-                loose = self._normalise(doc).find(text)
+            places = [(at, at + len(text)) for at in occurrences(whole, text) if text.strip()]
+            places = [own for own in places if low <= own[0] and own[1] <= high]
+            if not places and text.strip():
+                if doc not in self._normalised:
+                    self._normalised[doc] = Normalised(whole)
+                loose = self._normalised[doc].find(text)
                 places = [own for own in loose if low <= own[0] and own[1] <= high]
             self._found[key] = places
-        places = self._found.get(key, [])
+        places = self._found[key]
         if len(places) > 1 and (prefix or suffix):
             before, after = normalise(prefix or ""), normalise(suffix or "")
             room = 2 * max(len(prefix or ""), len(suffix or "")) + 100
@@ -275,23 +242,20 @@ class TextLocator(Mapping[str, str]):
         if self.texts is None:
             message = f"a quote names no document; {GIVE_TEXTS}"
             raise UnplacedSpanError("span.needs_text", message)
-        held = list[list[str]]()
+        docs = [*self.texts]
         for quote in quotes:
-            exact = [doc for doc, whole in self.items() if quote.strip() and quote in whole]
-            found = exact or [doc for doc in self if self.find(doc, quote).places]
-            # A document may be known by two names.
-            held.append([*{id(self[doc]): doc for doc in reversed(found)}.values()][::-1])
-            if not found:
-                number = counted(len({id(text) for text in self.values()}), "document")
-                message = f"doc is missing, and the text {shorten_text(quote)} is in none of "
-                message += f"{number}{self._show_closest([*self], quote)}"
-                raise UnplacedSpanError("span.not_found", message)
-        common = [doc for doc in held[0] if all(doc in docs for docs in held)]
-        if len(common) == 1:
-            return common[0]
-        where = (f"{shorten_text(q)} in {some(own)}" for q, own in zip(quotes, held, strict=True))
-        message = f"doc is missing, and not one document alone holds the text: {', '.join(where)}"
-        raise UnplacedSpanError("span.ambiguous", f"{message}; give doc")
+            exact = [doc for doc in docs if quote.strip() and quote in self.texts[doc]]
+            docs = exact or [doc for doc in docs if self.find(doc, quote).places]
+        # A document may be known by two names.
+        docs = [*{id(self.texts[doc]): doc for doc in reversed(docs)}.values()][::-1]
+        if len(docs) == 1:
+            return docs[0]
+        shown = ", ".join(map(shorten_text, quotes))
+        if docs:
+            message = f"doc is missing, and several documents hold {shown}: {some(docs)}; give doc"
+            raise UnplacedSpanError("span.ambiguous", message)
+        message = f"doc is missing, and no document holds {shown}"
+        raise UnplacedSpanError("span.not_found", message)
 
     def place(self, span: TextSpan) -> PlacedSpan:
         """Return the place of a span; raise `UnplacedSpanError` if it has none.
@@ -310,8 +274,7 @@ class TextLocator(Mapping[str, str]):
             within = low, _ = outer.start or 0, outer.end or 0
         if span.start is None:
             return self._locate(span, doc, within)
-        text = self.get(doc)
-        start = low + span.start
+        text, start = self.get(doc), low + span.start
         if span.end is not None:
             end = low + span.end
         elif quote is not None:
@@ -328,7 +291,15 @@ class TextLocator(Mapping[str, str]):
             there = text[max(start, 0) : max(end, 0)]
             is_same = there == quote and start >= 0
             if not is_same and not (span.is_loose and normalise(there) == normalise(quote)):
-                return self._move(doc, start, end, quote)
+                places = sorted(occurrences(text, quote), key=lambda at: abs(at - start))
+                near = [at for at in places if abs(at - start) <= NEAR]
+                if self.repair and len(near) == 1:
+                    return PlacedSpan(doc, near[0], near[0] + len(quote), MOVED)
+                message = f"the span [{start},{end}) of document {doc!r} holds "
+                message += f"{shorten_text(there)}; expected {shorten_text(quote)}"
+                if places:
+                    message += f", which is at [{places[0]},{places[0] + len(quote)})"
+                raise UnplacedSpanError("span.quote", message)
         if not 0 <= start <= end <= MAX_OFFSET:
             message = f"[{start},{end}) is not a span; expected 0 <= start <= end <= {MAX_OFFSET}"
             raise UnplacedSpanError("span.offset", message)
@@ -336,24 +307,6 @@ class TextLocator(Mapping[str, str]):
             message = f"the span [{start},{end}) ends past the {len(text)} characters of document "
             raise UnplacedSpanError("span.past_end", f"{message}{doc!r}")
         return PlacedSpan(doc, start, end)
-
-    def _move(self, doc: str, start: int, end: int, quote: str) -> PlacedSpan:
-        """Return the only place near its offsets of a quote that is not there."""
-        text = self[doc]
-        there = text[max(start, 0) : max(end, 0)]
-        places = sorted(occurrences(text, quote), key=lambda at: abs(at - start))
-        near = [at for at in places if abs(at - start) <= NEAR]
-        if self.repair and len(near) == 1:
-            return PlacedSpan(doc, near[0], near[0] + len(quote), MOVED)
-        message = f"the span [{start},{end}) of document {doc!r} holds "
-        message += f"{shorten_text(there)}; expected {shorten_text(quote)}"
-        if len(near) > 1:
-            message += f", which occurs {len(near)} times within {NEAR} characters"
-        elif places:
-            message += f", which is at [{places[0]},{places[0] + len(quote)})"
-        elif similarity(there[:500], quote[:500]) < 0.7:
-            message += " (another version of the text?)"
-        raise UnplacedSpanError("span.quote", message)
 
     def _locate(self, span: TextSpan, doc: str, within: Place | None) -> PlacedSpan:
         """Return the place of a quote in its document or a part of it."""
@@ -367,17 +320,11 @@ class TextLocator(Mapping[str, str]):
             return PlacedSpan(doc, *found.places[0], found.how)
         if policy == "empty":
             return PlacedSpan(doc, 0, 0, found.how)
+        message = f"the text {shorten_text(text)} is not in document {doc!r}"
         if found.how == NO_DOCUMENT:
             message = f"document {doc!r} is not among the texts"
-        elif not text.strip():
-            message = "the text is empty; expected words of its document"
-        elif found.how == ABSENT:
-            size = counted(len(self.texts[doc]), "character")
-            message = f"the text {shorten_text(text)} is not in document {doc!r} of {size}"
-            message += self._show_closest([doc], text)
-        else:
-            where = ", ".join(str(start) for start, _ in found.places[:5])
-            where += ", ..." if len(found.places) > 5 else ""
+        elif found.how == AMBIGUOUS:
+            where = some([str(start) for start, _ in found.places])
             message = f"the text {shorten_text(text)} is in document {doc!r} {len(found.places)} "
             message += f"times, at {where}; give start and end, or the prefix or suffix of a quote"
         raise UnplacedSpanError(_CODES[found.how], message)
@@ -406,41 +353,15 @@ class TextLocator(Mapping[str, str]):
     def describe(self, placed: Iterable[PlacedSpan | None]) -> tuple[str, ...]:
         """Return notes on spans located by their text: how many were found in each way."""
         count = Counter(own.how for own in placed if own is not None)
-        loose = count[NORMALISED]
-        only = f" ({loose} only with white space and characters normalised)" if loose else ""
         done = "taken at the first place" if self.ambiguous == "first" else "left empty"
-        notes = (
-            (count[EXACT] + loose, "spans located by their text", only),
-            (count[AMBIGUOUS], f"texts that occur more than once in their document, {done}", ""),
-            (count[ABSENT], "texts that are not in their document, left empty", ""),
-            (count[NO_DOCUMENT], "texts of documents that are not known, left empty", ""),
-        )
-        return tuple(f"{text}: {number}{more}" for number, text, more in notes if number)
-
-    def _normalise(self, doc: str) -> Normalised:
-        if doc not in self._normalised:
-            self._normalised[doc] = Normalised(self[doc])
-        return self._normalised[doc]
-
-    def _show_closest(self, docs: Sequence[str], text: str) -> str:
-        """Show the most similar passage with its differences marked; nothing if none is close."""
-        self._compared += 1
-        own, best, shown = normalise(text), _CLOSE, ""
-        for doc in docs if self._compared <= _MOST_COMPARED else ():
-            whole, part = self._normalise(doc), own
-            if len(own) > _LONG:  # the part around the first character that is not in the text
-                prefixes = range(len(own))
-                held = bisect_left(prefixes, 1, key=lambda n: own[: n + 1] not in whole.text)
-                part = own[max(held - _LONG // 2, 0) :][:_LONG].strip()
-            for start, end in closest_places(whole.text, part):
-                passage = whole.text[start:end].strip()
-                like = similarity(part, passage)
-                if like >= best:
-                    best = like
-                    where = f"at {whole.origin(start)}" + (f" of {doc!r}" if len(docs) > 1 else "")
-                    marked = _mark_differences(part, passage)
-                    shown = f"; closest passage, {where} ([-given-], {{+document+}}): {marked!r}"
-        return shown
+        notes = {
+            "spans located by their text": count[EXACT] + count[NORMALISED],
+            "spans located only with white space and characters normalised": count[NORMALISED],
+            f"texts that occur more than once in their document, {done}": count[AMBIGUOUS],
+            "texts that are not in their document, left empty": count[ABSENT],
+            "texts of documents that are not known, left empty": count[NO_DOCUMENT],
+        }
+        return tuple(f"{text}: {number}" for text, number in notes.items() if number)
 
 
 # -- similar passages ------------------------------------------------------------------------------
@@ -477,24 +398,3 @@ def similarity(quote: str, text: str) -> float:
 def _split(text: str, quote: str) -> list[str]:
     """Return the characters of a text, or its words if the quote is long."""
     return re.findall(r"\w+|\W", text) if len(quote) > _LONG else list(text)
-
-
-def _mark_differences(quote: str, passage: str) -> str:
-    """Return a passage with what only the quote has as ``[-x-]``, only the passage ``{+x+}``.
-
-    >>> _mark_differences("It was cold.", "It is cold!")
-    'It [-wa-]{+i+}s cold[-.-]{+!+}'
-    """
-    quote, passage = (unicodedata.normalize("NFC", text) for text in (quote, passage))
-    codes = SequenceMatcher(None, quote, passage, autojunk=False).get_opcodes()
-    marked = ""
-    for number, (operation, i, j, k, m) in enumerate(codes):
-        removed, added = quote[i:j], passage[k:m]
-        if operation == "equal":
-            before = "" if number == 0 else added[:20]
-            after = "" if number == len(codes) - 1 else added[-20:]
-            is_short = len(before) + len(after) + 10 >= len(added)
-            marked += added if is_short else f"{before}...{after}"
-        else:
-            marked += (f"[-{removed}-]" if removed else "") + (f"{{+{added}+}}" if added else "")
-    return marked if len(marked) <= 300 else marked[:297] + "..."

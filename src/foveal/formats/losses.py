@@ -8,8 +8,7 @@ from dataclasses import asdict
 import numpy as np
 
 from foveal.formats.inex_assessments import WITHOUT_GRADES
-from foveal.formats.lines import one_word
-from foveal.formats.objects import UNKNOWN_FIELD
+from foveal.formats.lines import keeps_scores, one_word
 from foveal.model import Judgements, Run, Topics
 
 _TREC_TOPIC = ("id", "title", "description", "narrative", "keywords")
@@ -19,10 +18,6 @@ def run_losses(run: Run, keeps: str) -> list[str]:
     """List what a file does not hold of a run, each as ``what: how many``.
 
     `keeps` names what its format holds, of: results offsets xpaths tokens task header name.
-
-    >>> run = Run.from_results({"1": [("d", 0, 5), ("d", 7, 9), ("e", 0, 4)]})
-    >>> run_losses(run, keeps="tokens")
-    ['results after the first of a document: 1', 'offsets: 2']
     """
     held, counts, kept = keeps.split(), dict[str, int](), run
     if "results" not in held:
@@ -41,20 +36,10 @@ def run_losses(run: Run, keeps: str) -> list[str]:
         losses.append(f"the task {run.task}")
     about = [name for name in run.header or {} if name != "result-type"]  # the results tell it, too
     if "header" not in held and about:
-        losses.append(f"what the submission says of itself: {', '.join(about)}")
+        losses.append(f"attributes of the submission: {', '.join(about)}")
     if "name" not in held and one_word(run.name) != run.name:
         losses.append(f"the name {run.name!r}, written as {one_word(run.name)!r}")
     return losses
-
-
-def keeps_scores(run: Run) -> bool:
-    """Return True if scores in single precision keep the order, so that they can be written."""
-    if run.score is None:
-        return False
-    with np.errstate(over="ignore"):
-        score = run.score.astype(np.float32)
-    falls = (score[1:] < score[:-1]) | (run.topic[1:] != run.topic[:-1])
-    return bool(falls.all())
 
 
 def judgement_losses(judgements: Judgements, form: str) -> list[str]:
@@ -86,11 +71,9 @@ def judgement_losses(judgements: Judgements, form: str) -> list[str]:
     if form != "fol":
         counts["lengths of documents"] = int((own.length >= 0).sum())
     losses = _list_counts(own.unread, counts)
-    for name in ("collection", "version"):
-        value = header.get(name)
-        if value is not None and not (is_inex and isinstance(value, str)):
-            losses.append(f"the {name} {value}")
-    return losses
+    kept = ("collection", "version") if is_inex else ()
+    lost = (name for name in ("collection", "version") if name in header and name not in kept)
+    return [*losses, *(f"the {name} {header[name]}" for name in lost)]
 
 
 def topic_losses(topics: Topics, form: str) -> list[str]:
@@ -104,11 +87,5 @@ def topic_losses(topics: Topics, form: str) -> list[str]:
 
 
 def _list_counts(unread: Mapping[str, int] | None, counts: Mapping[str, int]) -> list[str]:
-    """List what readers did not keep, unknown fields together, then what else is counted."""
-    others = {what: n for what, n in (unread or {}).items() if not what.startswith(UNKNOWN_FIELD)}
-    names = {what: n for what, n in (unread or {}).items() if what not in others}
-    lost = [f"{what}: {n}" for what, n in others.items()]
-    if names:
-        fields = (f"{what.removeprefix(UNKNOWN_FIELD)} ({n})" for what, n in names.items())
-        lost.append(UNKNOWN_FIELD + ", ".join(fields))
-    return lost + [f"{what}: {n}" for what, n in counts.items() if n]
+    """List what readers did not keep, then what else is counted."""
+    return [f"{what}: {n}" for what, n in {**(unread or {}), **counts}.items() if n]

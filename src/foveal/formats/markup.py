@@ -14,7 +14,7 @@ import polars as pl
 
 from foveal.errors import InputError
 from foveal.files.source import Source, is_xml
-from foveal.files.xml import DocumentError, is_standard_entity, parse_xml
+from foveal.files.xml import DocumentError, parse_xml
 from foveal.spans import Ints
 
 BLANKS = " \t\r\n"  # white space of XML; other blanks are part of names
@@ -23,9 +23,6 @@ _FIRST_TAG = re.compile(
     rb"\s*(?:<\?xml [^<>]*\?>\s*)?(?:<!--(?:[^-]|-[^-])*-->\s*|<!DOCTYPE [^\[\]<>]*>\s*)*"
     rb"<([A-Za-z_][A-Za-z0-9_.-]*)[\s/>]"
 )
-_REFERENCE = re.compile(rb"&([A-Za-z_:][\w:.-]*);")
-_ENTITY = re.compile(rb"<!ENTITY\s+([A-Za-z_:][\w:.-]*)\s")
-_VALUE = re.compile(rb"=\s*(?:\"[^\"<]*&[^\"<]*\"|'[^'<]*&[^'<]*')")
 _ESCAPES: dict[str, Any] = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _ESCAPES |= {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 _UNFIT = r"^[ \t\r\n]|[ \t\r\n]$|^$|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
@@ -35,10 +32,6 @@ class Markup(NamedTuple):
     """The elements of one file in document order, numbered from 0.
 
     Tags are asked for in lower case with hyphens, however the file spells them.
-
-    >>> markup = read_markup(Source.of_text("<a><b_c x='1'> y </b_c></a>"))
-    >>> markup.tags, markup.line.tolist(), markup.texts(markup.named("b-c"))
-    (['a', 'b_c'], [1, 1], [' y '])
     """
 
     source: Source
@@ -140,22 +133,9 @@ def read_markup(source: Source) -> Markup:
     except DocumentError as error:
         message = f"not valid XML, column {error.column}: {error.message}"
         raise source.error(error.code, (error.line or 1) + skipped, message) from None
-    if attributes and b"&" in data:
-        _check_references(source)
     line, depth, end = (np.array(column, dtype=np.int64) for column in (lines, depths, ends))
     before = opened, closed
     return Markup(source, tags, line + skipped, attributes, depth, end, by_tag, pieces, before)
-
-
-def _check_references(source: Source) -> None:
-    """Refuse unknown entities in attributes, which expat drops silently."""
-    declared = {name.decode() for name in _ENTITY.findall(source.data)}
-    for value in _VALUE.finditer(source.data):
-        for name in (found.decode() for found in _REFERENCE.findall(value[0])):
-            if name not in declared and not is_standard_entity(name):
-                line = source.data.count(b"\n", 0, value.start()) + 1
-                message = f"not valid XML: entity &{name}; is not declared and not a standard one"
-                raise source.error("xml.entity", line, message)
 
 
 def escape_xml(text: str | pl.Expr) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, TypedDict
 
@@ -19,10 +19,10 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.rows import Defects, RowTable, drop_undecodable, raise_problems
+from foveal.formats.rows import RowTable, raise_problems
 from foveal.spans import Ints
 
-UNKNOWN_FIELD = "fields not known: "  # precedes the name of such a field in lists of losses
+UNKNOWN_FIELD = "unknown field "  # precedes the name of such a field in lists of losses
 GIVE_TEXTS = (
     "give the texts of the documents (--texts PATH, or --collection INDEX with --documents SOURCE; "
     "in Python texts=), to 'foveal convert' first if a command has no such option"
@@ -62,15 +62,9 @@ def header_of(source: Source) -> tuple[dict[str, Any], int]:
     return {}, 0
 
 
-def header_problems(
-    source: Source, header: Mapping[str, Any], line: int, **allowed: Collection[str]
-) -> dict[str, Problem]:
-    """Return the problems of a header, by the name of the entry; `allowed` lists its values.
-
-    >>> header = {"type": "header", "unit": "codepoint", "version": 2}
-    >>> print(header_problems(Source.of_text("", "a.jsonl"), header, 1)["version"])
-    a.jsonl:1: header says version 2; expected 1
-    """
+def read_header(source: Source, **allowed: Collection[str]) -> tuple[dict[str, Any], int]:
+    """Return the header object and its line; refuse values that are not among those `allowed`."""
+    header, line = header_of(source)
     expected = {
         name: " or ".join(values)
         for name, values in (_HEADER | allowed).items()
@@ -80,38 +74,31 @@ def header_problems(
         value = header.get(name, "")
         if not isinstance(value, str | None) or _CONTROL.search(value or ""):
             expected[name] = "text without control characters"
-    messages = {
-        name: f"header says {name} {header[name]!r}; expected {text}"
-        for name, text in expected.items()
-    }
-    return {n: Problem("json.header", source.path, line, text) for n, text in messages.items()}
-
-
-def read_header(source: Source, **allowed: Collection[str]) -> tuple[dict[str, Any], int]:
-    """Return the header object and its line, as `header_of`; refuse one with a wrong entry."""
-    header, line = header_of(source)
-    if wrong := header_problems(source, header, line, **allowed):
-        raise InputError(wrong.values())
+    raise_problems(
+        Problem("json.header", source.path, line, f"header says {n} {header[n]!r}; expected {text}")
+        for n, text in expected.items()
+    )
     return header, line
+
+
+def write_objects(records: Iterable[Mapping[str, Any]]) -> str:
+    """Return a line for each object, without the values that are None."""
+    return "".join(
+        json.dumps({k: v for k, v in own.items() if v is not None}, ensure_ascii=False) + "\n"
+        for own in records
+    )
 
 
 # -- objects ---------------------------------------------------------------------------------------
 
 
-def tabulate_objects(
-    source: Source, schema: Mapping[str, Any], header_line: int, *, strict: bool = False
-) -> RowTable:
-    """Return the objects after the header as columns, and the problems of bad lines.
-
-    If `strict`, lists of names hold nothing but names; else any value becomes a text.
-    """
-    problems: tuple[Problem, ...] = ()
-    if not source.data.isascii():
-        source, problems = drop_undecodable(source)
+def tabulate_objects(source: Source, schema: Mapping[str, Any], header_line: int) -> RowTable:
+    """Return the objects after the header as columns, and the problems of bad lines."""
+    source, problems = source.drop_undecodable()
     data = b"".join(source.data.split(b"\n", header_line)[header_line:])
     count = data.count(b"\n") + (not data.endswith(b"\n"))
     numbers = source.numbered(np.arange(header_line + 1, header_line + count + 1, dtype=np.int64))
-    frame = None if strict else parse_objects(data, schema)
+    frame = parse_objects(data, schema)
     if frame is not None and len(frame) == count:
         return RowTable(frame, numbers, problems)
     decode, good = msgspec.json.Decoder(_find_type(pl.Struct(schema))).decode, dict[int, bytes]()
@@ -149,12 +136,6 @@ def describe_mismatch(value: Any, error: msgspec.ValidationError, root: str = ""
 
     msgspec tells path and type in the text of its error. `value` may be the bytes of JSON, and
     `root` is its own path.
-
-    >>> try:
-    ...     msgspec.convert({"span": [1, "a"]}, type=TypedDict("Snippet", {"span": list[int]}))
-    ... except msgspec.ValidationError as error:
-    ...     print(describe_mismatch({"span": [1, "a"]}, error, "$"))
-    $.span[1] is "a"; expected a whole number
     """
     text, _, path = str(error).partition(" - at `$")
     path = path.removesuffix("`")
@@ -215,9 +196,7 @@ def _find_type(kind: Any) -> Any:
             total=False,
         )
     if isinstance(kind, pl.List):
-        is_named = kind.inner == pl.String
-        name = Annotated[str, msgspec.Meta(min_length=1)]
-        return list[name if is_named else _find_type(kind.inner)]  # type: ignore[misc]
+        return list[_find_type(kind.inner)]  # type: ignore[misc]
     if kind == pl.Int64:
         return Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
     return float if kind == pl.Float64 else Any
@@ -227,46 +206,22 @@ def _find_type(kind: Any) -> Any:
 
 
 def unknown_fields(source: Source, frame: pl.DataFrame, header_line: int) -> dict[str, int]:
-    """Count the fields of objects that have no column in `frame`; those of lists as ``spans.name``.
+    """Count the fields of objects that have no column in `frame`, as losses list them.
 
     It takes as long as reading, so readers do it in thorough sources only.
-
-    >>> lines = '{"topic": "1", "note": "a"}', '{"topic": "2", "note": "b"}'
-    >>> source = Source.of_text(chr(10).join(lines))
-    >>> unknown_fields(source, pl.DataFrame({"topic": ["1", "2"]}), 0)
-    {'fields not known: note': 2}
     """
     names: Counter[str] = Counter()
     for line in source.data.split(b"\n")[header_line:]:
         with suppress(ValueError):  # a blank line or a comment
-            names.update(_unknown_names(loads(line, _decode_object), frame.schema))
-    return count_unknown(names)
-
-
-def count_unknown(names: Iterable[str] | Counter[str]) -> dict[str, int]:
-    """Count names of fields that are not known, as losses list them."""
-    return {UNKNOWN_FIELD + name: count for name, count in Counter(names).items()}
-
-
-def _unknown_names(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
-    for name, item in value.items():
-        if name not in schema:
-            yield name
-        elif isinstance(kind := schema[name], pl.List) and isinstance(kind.inner, pl.Struct):
-            known = kind.inner.to_schema()
-            for own in item or ():
-                yield from (f"{name}.{inner}" for inner in _unknown_names(own or {}, known))
+            names.update(name for name in loads(line, _decode_object) if name not in frame.schema)
+    return {UNKNOWN_FIELD + name: count for name, count in names.items()}
 
 
 # -- units of offsets ------------------------------------------------------------------------------
 
 
 def count_units(text: str, unit: str) -> Ints:
-    """Return the units before each character of a text, and those of all of it.
-
-    >>> count_units("né𝄞", "byte").tolist(), count_units("né𝄞", "utf16").tolist()
-    ([0, 1, 3, 7], [0, 1, 2, 4])
-    """
+    """Return the units before each character of a text, and those of all of it."""
     if unit not in _LAST_CHARACTERS:
         return np.arange(len(text) + 1)
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
@@ -275,33 +230,31 @@ def count_units(text: str, unit: str) -> Ints:
 
 
 def to_codepoints(
-    offset: pl.Series, doc: pl.Series, unit: str, texts: Mapping[str, str] | None, defects: Defects
+    offset: pl.Series,
+    doc: pl.Series,
+    unit: str,
+    texts: Mapping[str, str] | None,
+    path: str,
+    line: Ints,
 ) -> pl.Series:
-    """Return offsets in code points; null, 0 and negative ones (not known) stay.
-
-    >>> from foveal.formats.rows import Defects
-    >>> where = Defects(Source.of_text("", "a.jsonl"), np.array([1]))
-    >>> to_codepoints(pl.Series([8]), pl.Series(["d"]), "byte", {"d": "né 𝄞"}, where).to_list()
-    [4]
-    """
+    """Return offsets in code points; null, 0 and negative ones (not known) stay."""
     rows = pl.DataFrame({"doc": doc, "at": offset}).with_row_index().filter(pl.col("at") > 0)
     if unit == "codepoint" or not len(rows):
         return offset
     if texts is None:
         message = f"offsets are declared as {unit}, which only texts can convert; {GIVE_TEXTS}"
-        raise InputError(defects.at("json.unit", rows["index"][:1].to_numpy(), message))
+        raise InputError.at("json.unit", path, int(line[rows["index"][0]]), message)
     result, problems = offset.to_numpy().copy(), list[Problem]()
     for (name,), group in rows.group_by(["doc"], maintain_order=True):
         own, at = group["index"].to_numpy(), group["at"].to_numpy()
         if name not in texts:
             message = f"document {name!r} is not among the texts"
-            problems += defects.at("texts.missing", own[:1], message)
+            problems.append(Problem("texts.missing", path, int(line[own[0]]), message))
             continue
         starts = count_units(texts[str(name)], unit)
-        found = np.searchsorted(starts, at)
-        wrong = starts[np.minimum(found, len(starts) - 1)] != at
-        message = f"{unit} offset {{}} is not between two characters of document {name!r}"
-        problems += defects.at("span.offset", own[wrong], message, offset)
-        result[own] = found
+        result[own] = found = np.searchsorted(starts, at)
+        for row in own[starts[np.minimum(found, len(starts) - 1)] != at].tolist():
+            message = f"{unit} offset {offset[row]} is not between two characters of document "
+            problems.append(Problem("span.offset", path, int(line[row]), f"{message}{name!r}"))
     raise_problems(problems)
     return pl.Series(offset.name, result)

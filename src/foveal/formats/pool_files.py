@@ -15,11 +15,11 @@ from foveal.files.source import Source
 from foveal.formats.base import JSON_FORMATS, Format, json_kind, parse_with
 from foveal.formats.objects import CODEPOINTS, header_of, read_header, tabulate_objects
 from foveal.formats.rows import (
-    MAX_OFFSET,
     NAME_RULES,
     RULES,
     RowRule,
     check_rules,
+    list_offset_rules,
     raise_problems,
 )
 from foveal.lookup import sort_topics
@@ -42,22 +42,37 @@ POOL_COLUMNS: dict[str, Any] = {  # of `Pool.entries`, which are the fields of a
 _OPTIONAL = ("start", "end", "xpath", "relevant", "support")
 
 
+_RULES = (
+    *NAME_RULES,
+    *(
+        RowRule(f"pool.{name}", pl.col(name).fill_null(0) < 1, f"{name} {{{name}}}; expected 1 on")
+        for name in ("priority", "rank")
+    ),
+    RowRule(
+        "pool.runs",
+        pl.col("runs").list.len().fill_null(0) == 0,
+        "runs is missing; expected who returned it, and where",
+    ),
+    *list_offset_rules(),
+    RULES["xpath"],
+    RowRule(
+        "pool.repeated",
+        ~pl.struct("topic", "priority").is_first_distinct(),
+        "a second priority {priority} for topic {topic}; expected each once",
+    ),
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Pool:
     """Documents, spans or elements to assess.
 
-    Parameters
-    ----------
-    entries : polars.DataFrame
-        A row for each unit, topics in canonical order and by priority within them, with the
-        columns of `POOL_COLUMNS`. ``priority`` counts from 1 in each topic. ``runs`` are those
-        that return the unit, each with the unit's place among the units of its list; ``rank`` is
-        the best of these. ``support`` holds the results that runs returned of a document, each
-        with its place in the list of its run. Offsets are null for a whole document, and where
-        only an XPath is known.
-    unit : {"document", "span", "element"}
-    header : mapping
-        How the pool was made.
+    `entries` has a row for each unit, topics in canonical order and by priority within them, with
+    the columns of `POOL_COLUMNS`. ``priority`` counts from 1 in each topic. ``runs`` are those that
+    return the unit, each with the unit's place among the units of its list; ``rank`` is the best of
+    these. ``support`` holds the results that runs returned of a document, each with its place in
+    the list of its run. Offsets are null for a whole document, and where only an XPath is known.
+    The header says how the pool was made.
     """
 
     entries: pl.DataFrame
@@ -135,36 +150,6 @@ def read_pool(path: str | Path | Source) -> Pool:
     known = ("type", "format", "version", "unit", "end", "pooled")
     kept = {name: value for name, value in header.items() if name not in known}
     return Pool(entries, pooled, kept)
-
-
-_START, _END = pl.col("start"), pl.col("end")
-_RULES = (
-    *NAME_RULES,
-    *(
-        RowRule(
-            f"pool.{name}",
-            pl.col(name).fill_null(0) < 1,
-            f"{name} {{{name}}}; expected a whole number from 1",
-        )
-        for name in ("priority", "rank")
-    ),
-    RowRule(
-        "pool.runs",
-        pl.col("runs").list.len().fill_null(0) == 0,
-        "runs is missing; expected who returned it, and where",
-    ),
-    RowRule(
-        "span.offset",
-        (_START.is_null() != _END.is_null()) | ~_START.is_between(0, _END) | (_END > MAX_OFFSET),
-        f"start {{start}} and end {{end}}; expected both, in order, from 0 to {MAX_OFFSET}",
-    ),
-    RULES["xpath"],
-    RowRule(
-        "pool.repeated",
-        ~pl.struct("topic", "priority").is_first_distinct(),
-        "a second priority {priority} for topic {topic}; expected each once",
-    ),
-)
 
 
 FORMATS = (

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterable, Sequence
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -15,8 +13,6 @@ from foveal.files.source import Source
 from foveal.formats.base import Format, json_kind, parse_with
 from foveal.model import Results
 
-# Write names to csv as they are, also those that a spreadsheet runs as formulas.
-EXACT_CSV: ContextVar[bool] = ContextVar("EXACT_CSV", default=False)
 _FIELDS = ("run", "topic", "measure", "value")
 _WORDS = {"None": "none", "True": "true", "False": "false"}
 
@@ -25,9 +21,6 @@ def separated(header: Sequence[str], rows: Iterable[Sequence[object]], form: str
     r"""Return a table as tsv or csv, with numbers at full precision.
 
     A field that tsv cannot hold is refused.
-
-    >>> separated(["run", "AP"], [("a", 0.5), ("b", float("nan"))], "tsv")
-    'run\tAP\na\t0.5\nb\tnan\n'
     """
     lines = [list(header)]
     lines += [
@@ -44,17 +37,11 @@ def separated(header: Sequence[str], rows: Iterable[Sequence[object]], form: str
 
 
 def _no_formula(field: str) -> str:
-    """Return a field of csv, with an apostrophe before what spreadsheets run as a formula.
-
-    >>> [_no_formula(field) for field in ("run", "=1+1", "-0.5", "-x")]
-    ['run', "'=1+1", '-0.5', "'-x"]
-    """
-    if EXACT_CSV.get() or not field.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return field
+    """Return a field of csv, with an apostrophe before what spreadsheets run as a formula."""
     try:
         float(field)
     except ValueError:
-        return f"'{field}"
+        return f"'{field}" if field.startswith(("=", "+", "-", "@", "\t", "\r")) else field
     return field
 
 
@@ -95,26 +82,19 @@ def read_results(path: str | Path | Source) -> Results:
     """Read results saved by ``foveal evaluate -f json``, without scoring again."""
     import msgspec
 
-    source, line = path if isinstance(path, Source) else Source.open(path), None
+    source = path if isinstance(path, Source) else Source.open(path)
     source.check_utf8()
     try:
         results = Results.from_json(source.data)
         msgspec.convert(results.meta, _Meta)
-    except json.JSONDecodeError as error:
-        line, found = error.lineno, f"no JSON ({error.msg} in column {error.colno})"
-    except RecursionError:
-        found = "brackets nested too deep"
-    except msgspec.ValidationError as error:
-        found = f"{error} in the meta"
-    except (ValueError, UsageError) as error:
-        found = str(error)
-    else:
-        if results.runs:
-            return results
-        message = "the saved results are empty: they hold no score of a run"
-        raise source.error("results.empty", None, message)
-    message = f"these are not saved results, as 'foveal evaluate -f json' writes them: {found}"
-    raise source.error("results.format", line, message)
+    except (ValueError, UsageError, RecursionError) as error:
+        text = "these are not saved results, as 'foveal evaluate -f json' writes them"
+        line = getattr(error, "lineno", None)
+        raise source.error("results.format", line, f"{text}: {error}") from None
+    if not results.runs:
+        text = "the saved results are empty: they hold no score of a run"
+        raise source.error("results.empty", None, text)
+    return results
 
 
 FORMATS = (

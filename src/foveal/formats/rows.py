@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.files.source import Source
 from foveal.model import Judgements
 from foveal.model.run import ALL
 from foveal.spans import Ints
@@ -30,7 +28,7 @@ class RowRule(NamedTuple):
     """
 
     code: str
-    broken: pl.Expr
+    broken: pl.Expr | pl.Series
     message: str
 
 
@@ -41,10 +39,6 @@ def check_rules(
 
     All rules are one query: campaigns have thousands of small files without a problem, and a query
     takes longer than its work.
-
-    >>> rule = RowRule("run.rank", pl.col("rank") < 1, "rank {rank}; expected a number from 1")
-    >>> print(*check_rules("a.xml", [7, 9], pl.DataFrame({"rank": [1, 0]}), [rule]))
-    a.xml:9: rank 0; expected a number from 1
     """
     broken = frame.select(rule.broken.alias(str(i)) for i, rule in enumerate(rules))
     problems = []
@@ -57,26 +51,28 @@ def check_rules(
     return problems
 
 
-def raise_problems(problems: Sequence[Problem]) -> None:
+def raise_problems(problems: Iterable[Problem]) -> None:
     """Raise the problems in line order, if there are any."""
-    if problems:
-        raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
+    if found := sorted(problems, key=lambda problem: problem.line or 0):
+        raise InputError(found)
 
 
-def range_rule(column: str, code: str = "span.offset", name: str = "") -> RowRule:
-    """Return the rule that a column holds numbers that an offset or a length can have."""
-    expected = f"is out of range; expected a number from 0 to {MAX_OFFSET}"
-    possible = pl.col(column).is_between(0, MAX_OFFSET)
-    return RowRule(code, ~possible, f"{name or column} {{{column}}} {expected}")
+def range_rule(
+    column: str, code: str = "span.offset", name: str = "", *, least: int = 0
+) -> RowRule:
+    """Return the rule that a column holds whole numbers, maybe as texts, or null."""
+    own = pl.col(column)
+    possible = own.cast(pl.Int64, strict=False).is_between(least, MAX_OFFSET)
+    expected = f"is out of range; expected a number from {least} to {MAX_OFFSET}"
+    broken = own.is_not_null() & ~possible.fill_null(value=False)
+    return RowRule(code, broken, f"{name or column} {{{column}}} {expected}")
 
 
-# Rows of a reserved topic that follow each other share a problem.
-_IS_RESERVED = (pl.col("topic") == ALL) & pl.col("topic").shift(1).ne_missing(ALL)
 _NO_PATH = "{xpath} is not an XPath; expected /path[1]/of[1]/element[2]"
 _NOT_FINITE = "score {score} is not a finite number"
 # The rule of each column of results.
 RULES = {name: range_rule(name) for name in ("start", "end", "length", "bep")} | {
-    "topic": RowRule("topic.reserved", _IS_RESERVED, RESERVED),
+    "topic": RowRule("topic.reserved", pl.col("topic") == ALL, RESERVED),
     "rank": range_rule("rank", "run.rank"),
     "tokens": range_rule("tokens", "run.tokens"),
     "score": RowRule("run.score", ~pl.col("score").is_finite(), _NOT_FINITE),
@@ -103,21 +99,6 @@ def list_offset_rules(*, inclusive: bool = False) -> list[RowRule]:
     ]
 
 
-class Defects(NamedTuple):
-    """Makes problems of the rows of a file, whose lines it knows."""
-
-    source: Source
-    line: Ints
-
-    def at(
-        self, code: str, rows: npt.NDArray[np.bool_] | Ints, message: str, *values: Ints | pl.Series
-    ) -> Iterator[Problem]:
-        """Yield a problem for each marked row; ``{}`` in the message takes the row's values."""
-        for row in (np.flatnonzero(rows) if rows.dtype == bool else rows).tolist():
-            text = message.format(*(value[row] for value in values))
-            yield Problem(code, self.source.path, int(self.line[row]), text)
-
-
 # -- rows ------------------------------------------------------------------------------------------
 
 
@@ -139,33 +120,10 @@ class RowTable(NamedTuple):
         return self.without(problems) if problems else self
 
     def without(self, problems: Iterable[Problem]) -> RowTable:
-        """Return the table without the rows of these problems, which are added to its own.
-
-        Rows of a topic with a reserved name go, too: only the first of them has a problem.
-        """
-        found = list(problems)
-        if not found:
-            return self
-        bad = np.isin(self.line, [problem.line or 0 for problem in found])
-        good = ~bad & (self.frame["topic"] != ALL).fill_null(value=True).to_numpy()
+        """Return the table without the rows of these problems, which are added to its own."""
+        found = tuple(problems)
+        good = ~np.isin(self.line, [problem.line or 0 for problem in found])
         return RowTable(self.frame.filter(good), self.line[good], (*self.problems, *found))
-
-
-def drop_undecodable(source: Source) -> tuple[Source, tuple[Problem, ...]]:
-    """Return a source with lines that are not UTF-8 left blank, and a problem for each of them."""
-    try:
-        source.check_utf8()
-    except InputError:
-        lines, problems = source.data.split(b"\n"), list[Problem]()
-    else:
-        return source, ()
-    for at, line in enumerate(lines):
-        try:
-            replace(source, data=line, lines=source.numbered(np.array([at + 1]))).check_utf8()
-        except InputError as error:
-            problems += error.problems
-            lines[at] = b""
-    return replace(source, data=b"\n".join(lines)), tuple(problems)
 
 
 def check_rows(

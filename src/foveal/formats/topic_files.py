@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
@@ -12,6 +11,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source, list_files
+from foveal.formats import markup as xml
 from foveal.formats.base import (
     JSON_FORMATS,
     Format,
@@ -20,16 +20,7 @@ from foveal.formats.base import (
     lazy_losses,
     parse_with,
 )
-from foveal.formats.markup import (
-    BLANKS,
-    escape_xml_lines,
-    find_root,
-    find_unfit,
-    normalise_tag,
-    read_markup,
-    write_attributes,
-)
-from foveal.formats.objects import read_header, tabulate_objects, unknown_fields
+from foveal.formats.objects import read_header, tabulate_objects, unknown_fields, write_objects
 from foveal.formats.rows import RESERVED, raise_problems
 from foveal.model import Topic, Topics
 from foveal.model.run import ALL
@@ -74,7 +65,7 @@ def _make_topics(
     """Return topics from records with their lines; empty texts are none."""
     topics, lines = list[Topic](), list[int]()
     for line, record in records:
-        fields = {name: (value or "").strip(BLANKS) or None for name, value in record.items()}
+        fields = {name: (value or "").strip(xml.BLANKS) or None for name, value in record.items()}
         name = fields.pop("id")
         if name is None:
             problems.append(Problem("topic.missing", source.path, line, "topic without an id"))
@@ -85,14 +76,13 @@ def _make_topics(
             lines.append(line)
     raise_problems(problems)
     if not topics:
-        message = "the topics are empty: the file holds no topic"
-        raise source.error("topics.empty", None, message)
+        raise source.error("topics.empty", None, "the topics are empty: the file holds none")
     return Topics.of(topics, line=lines, source=source.provenance)
 
 
 def read_xml(source: Source) -> Topics:
     """Read INEX files of one or many topics."""
-    markup, records, problems, end = read_markup(source), list[tuple[int, Record]](), [], 0
+    markup, records, problems, end = xml.read_markup(source), list[tuple[int, Record]](), [], 0
     for number in markup.named("topic", "inex-topic").tolist():
         if number < end:
             continue  # inside an earlier one
@@ -100,7 +90,7 @@ def read_xml(source: Source) -> Topics:
         record: Record = {"id": markup.values([number], "topic-id", "id")[0]}
         record |= {name: markup.values([number], name.replace("_", "-"))[0] for name in _DECLARED}
         for child in range(number + 1, end):
-            tag = normalise_tag(markup.tags[child])
+            tag = xml.normalise_tag(markup.tags[child])
             name = "keywords" if tag == "ontopic-keywords" else tag
             if name not in _TEXTS or markup.depth[child] != markup.depth[number] + 1:
                 continue
@@ -110,14 +100,11 @@ def read_xml(source: Source) -> Topics:
             inside = range(child + 1, int(markup.end[child])) if name == "title" else ()
             # In 2002 the mark-up of the title is the query: <te>, <cw>, <ce>.
             query = (
-                f"<{markup.tags[i]}>{own.strip(BLANKS)}</{markup.tags[i]}>"
+                f"<{markup.tags[i]}>{own.strip(xml.BLANKS)}</{markup.tags[i]}>"
                 for i, own in zip(inside, markup.texts(inside), strict=True)
             )
             record[name] = " ".join(query) or markup.texts([child])[0]
         records.append((int(markup.line[number]), record))
-    if not end:
-        message = f"no topic in <{markup.tags[0]}>; expected <inex_topic> or <topic> elements"
-        raise source.error("topics.empty", int(markup.line[0]), message)
     return _make_topics(source, records, problems)
 
 
@@ -149,7 +136,9 @@ def read_trec(source: Source) -> Topics:
                 message = f"a second <{tag.lower()}> in one topic"
                 problems.append(Problem("topics.repeated_field", source.path, line, message))
             elif field:
-                record[field] = re.sub(f"^{label}", "", value.strip(BLANKS), flags=re.IGNORECASE)
+                record[field] = re.sub(
+                    f"^{label}", "", value.strip(xml.BLANKS), flags=re.IGNORECASE
+                )
         records.append((line, record))
     return _make_topics(source, records, problems)
 
@@ -161,17 +150,16 @@ def _list_records(topics: Topics) -> list[dict[str, str]]:
     """Return the fields that each topic has, without blanks around their texts."""
     return [
         {
-            name: value if name == "id" else value.strip(BLANKS)
+            name: value if name == "id" else value.strip(xml.BLANKS)
             for name, value in asdict(topic).items()
-            if value and value.strip(BLANKS)
+            if value and value.strip(xml.BLANKS)
         }
         for topic in topics
     ]
 
 
 def _refuse(topics: Topics, at: int, value: str, form: str) -> InputError:
-    name = topics.topics[at].id
-    message = f"topic {name!r}: {value!r} cannot be written as {form}; JSON Lines can hold it"
+    message = f"{value!r} cannot be written as {form}; JSON Lines can hold it"
     return InputError([topics.problem("write.unfit", at, message)])
 
 
@@ -179,11 +167,11 @@ def write_xml(topics: Topics) -> str:
     """Write a file of INEX topics."""
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<inex-topic-file>\n']
     for at, record in enumerate(_list_records(topics)):
-        if (unfit := find_unfit(pl.Series(record.values()))) is not None:
+        if (unfit := xml.find_unfit(pl.Series(record.values()))) is not None:
             raise _refuse(topics, at, unfit, "XML")
-        opened = write_attributes({n: record.get(n) for n in ("id", "ct_no", "query_type")})
+        opened = xml.write_attributes({n: record.get(n) for n in ("id", "ct_no", "query_type")})
         texts = [
-            f"  <{name}>{escape_xml_lines(record[name])}</{name}>\n"
+            f"  <{name}>{xml.escape_xml_lines(record[name])}</{name}>\n"
             for name in _TEXTS
             if name in record
         ]
@@ -193,9 +181,9 @@ def write_xml(topics: Topics) -> str:
 
 def write_json(topics: Topics) -> str:
     """Write JSON Lines, one object per topic."""
-    records = [{"type": "header", "format": _JSON_FORMAT, "version": 1}]
-    records += [{"topic": record.pop("id"), **record} for record in _list_records(topics)]
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    header = {"type": "header", "format": _JSON_FORMAT, "version": 1}
+    records = ({"topic": record.pop("id"), **record} for record in _list_records(topics))
+    return write_objects([header, *records])
 
 
 def write_trec(topics: Topics) -> str:
@@ -209,9 +197,9 @@ def write_trec(topics: Topics) -> str:
                 continue
             if _TAG.search(value) or "\ufeff" in value:
                 raise _refuse(topics, at, value, "TREC topics")
-            if not label and re.match(pattern, value, flags=re.IGNORECASE):
-                label = "Topic:"  # noqa: PLW2901 - else the value would be taken for a label
-            parts.append(f"<{tag}> {label}{' ' if label else ''}{value}\n")
+            is_labelled = label or re.match(pattern, value, flags=re.IGNORECASE)
+            prefix = f"{label or 'Topic:'} " if is_labelled else ""
+            parts.append(f"<{tag}> {prefix}{value}\n")
         parts.append("</top>\n\n")
     return "".join(parts)
 
@@ -228,7 +216,7 @@ FORMATS = (
 Each `<topic id="...">` or `<inex_topic topic_id="...">` holds `<title>`, `<castitle>`,
 `<description>`, `<narrative>`, `<keywords>`, `<phrasetitle>` and `<parent>`, all optional.""",
         '<topic id="289">\n<title>river crossings</title>\n</topic>\n',
-        lambda source: re.match("topics?$|inex-topic", find_root(source)) is not None,
+        lambda source: re.match("topics?$|inex-topic", xml.find_root(source)) is not None,
         parse_with(read_xml),
         write_xml,
         lazy_losses("topic_losses", form="inex"),
@@ -254,7 +242,7 @@ Each `<topic id="...">` or `<inex_topic topic_id="...">` holds `<title>`, `<cast
 Each `<top>` holds `<num> Number:`, `<title>`, `<desc> Description:`, `<narr> Narrative:` and
 `<con> Concepts:`. Tags need not be closed.""",
         "<top>\n<num> Number: 401\n<title> river crossings\n</top>\n",
-        lambda source: find_root(source) == "top",
+        lambda source: xml.find_root(source) == "top",
         parse_with(read_trec),
         write_trec,
         lazy_losses("topic_losses", form="trec"),

@@ -15,8 +15,8 @@ import polars as pl
 
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields
-from foveal.formats.lines import split_fields, tabulate, text_number_rule
-from foveal.formats.rows import RULES, RowRule, RowTable
+from foveal.formats.lines import split_fields, tabulate
+from foveal.formats.rows import RULES, RowRule, RowTable, range_rule
 from foveal.lookup import number_rows
 from foveal.model import Judgements, Run
 
@@ -40,20 +40,14 @@ _GOLD_RULES = (
         (pl.col("topic") == "") | (pl.col("doc") == ""),
         f"no name; expected {_GOLD_LINE}",
     ),
-    text_number_rule("start"),
-    text_number_rule("length"),
+    range_rule("start", "line.number"),
+    range_rule("length", "line.number"),
 )
 _PASSAGE_OR_PATH = re.compile(rb"/|[0-9]+:[0-9]+$")  # ends INEX judgements and element runs
 
 
 def is_run_line(fields: Sequence[bytes]) -> bool:
-    """Return True for the fields of a line of a TREC Genomics run, with its tag or without.
-
-    >>> is_run_line(b"200 12595615 1 48.63 28426 295 ours".split())
-    True
-    >>> is_run_line(b"301 Q0 12595615 1 48.63 295".split())
-    False
-    """
+    """Return True for the fields of a line of a TREC Genomics run, with its tag or without."""
     if len(fields) not in {6, 7} or fields[1].upper() in (b"Q0", b"0", b"1"):
         return False
     return not _PASSAGE_OR_PATH.match(fields[-1]) and all(fields[at].isdigit() for at in (2, 4, 5))

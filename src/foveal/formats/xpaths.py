@@ -55,20 +55,12 @@ def canonical_paths(paths: pl.Series) -> pl.Series:
 
 
 def is_root(xpath: pl.Series) -> npt.NDArray[np.bool_]:
-    """Mark paths of the root element: the whole document whatever its length.
-
-    >>> is_root(pl.Series(["/a[1]/b[1]", "/a[1]", "/a", "/b[1]", "/a[2]", None])).tolist()
-    [False, True, True, True, False, False]
-    """
+    """Mark paths of the root element: the whole document whatever its length."""
     return xpath.str.contains(_ROOT).fill_null(value=False).to_numpy()
 
 
 def canonical(path: str) -> str | None:
-    """Return the path of an element with every ordinal, None if it is not of this form.
-
-    >>> canonical("/article/bdy[1]/sec[2]")
-    '/article[1]/bdy[1]/sec[2]'
-    """
+    """Return the path of an element with every ordinal, None if it is not of this form."""
     return str(canonical_paths(pl.Series([path]))[0]) if re.fullmatch(ELEMENT, path) else None
 
 
@@ -94,9 +86,6 @@ def owners(paths: pl.Series) -> pl.Series:
     """Return the elements of attributes and of points in text, null for other places.
 
     Such a place has no extent, and where elements meet only its path tells which one is meant.
-
-    >>> owners(pl.Series(["/a/p/@id", "/a/p/text()[2].5", "/a/p", "/a/p/text()"])).to_list()
-    ['/a[1]/p[1]', '/a[1]/p[1]', None, None]
     """
     points = _parse_points(paths.str.strip_chars())
     without_extent = pl.Series(points.attribute | (points.offset >= 0), dtype=pl.Boolean)
