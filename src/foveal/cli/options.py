@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.types import FuncParamType
 
 from foveal.evaluation import CAS_READINGS, OVERLAP_POLICIES, TOPIC_POLICIES, UNDEFINED_POLICIES
 
@@ -26,53 +24,11 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "markdown", "latex
 """Formats of scores and result objects."""
 PROBABILITY = click.FloatRange(0, 1, min_open=True, max_open=True)
 POSITIVE = click.IntRange(min=1)
+NATURAL = click.IntRange(min=0)
+VERBOSE = "foveal.verbose"
+"""Key in the context of a command: True to print all warnings, False for the first."""
 
-
-class NameType(click.ParamType[str]):
-    """A name that the shell completes; names are listed only when it does."""
-
-    name = "text"
-
-    def __init__(self, list_names: Callable[[], Iterable[str]]) -> None:
-        self.list_names = list_names
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        del ctx, param  # click's signature
-        return [CompletionItem(name) for name in self.list_names() if name.startswith(incomplete)]
-
-
-def _list_measures() -> Iterable[str]:
-    from foveal.measures.base import FAMILIES  # without importing the measures
-
-    return [name for names in FAMILIES.values() for name in names.split()]
-
-
-def _list_tasks() -> Iterable[str]:
-    from foveal.evaluation.presets import PRESETS
-
-    return PRESETS
-
-
-def _list_graphs() -> Iterable[str]:
-    from foveal.report.graph_kinds import GRAPHS
-
-    return GRAPHS
-
-
-def _list_formats() -> Iterable[str]:
-    from foveal.formats import list_formats
-
-    return dict.fromkeys(one.name for one in list_formats())
-
-
-MEASURE, TASK = NameType(_list_measures), NameType(_list_tasks)
-GRAPH, FORMAT = NameType(_list_graphs), NameType(_list_formats)
-
-# Headings of --help-all.
+# Headings of --help-all, in their order; others come after them.
 JUDGED = "Judgements and topics"
 LIMITS = "Overlap and limits"
 CAS = "Structured queries"
@@ -81,7 +37,41 @@ OUTPUT = "Output"
 WORKERS = "Workers"
 CHECKS = "Checks in a build"
 _HEADINGS = ("Options", JUDGED, LIMITS, TEXTS, CAS, OUTPUT, WORKERS, CHECKS)
-"""Others come after them."""
+
+
+class NameType(click.ParamType[str]):
+    """The name of a measure, task, graph or format; names are listed only to complete one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        del ctx, param  # click's signature
+        names: Iterable[str]
+        if self.name == "measure":
+            from foveal.measures.base import FAMILIES  # without importing the measures
+
+            names = " ".join(FAMILIES.values()).split()
+        elif self.name == "task":
+            from foveal.evaluation.presets import PRESETS
+
+            names = PRESETS
+        elif self.name == "graph":
+            from foveal.report.graph_kinds import GRAPHS
+
+            names = GRAPHS
+        else:
+            from foveal.formats import list_formats
+
+            names = dict.fromkeys(one.name for one in list_formats())
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+MEASURE, TASK, GRAPH, FORMAT = map(NameType, ("measure", "task", "graph", "format"))
 
 
 # -- help --------------------------------------------------------------------------------------
@@ -103,21 +93,25 @@ class Option(click.Option):
 def option(spelling: str, text: str, group: str = "", **settings: Any) -> Decorator:
     """Return an option, under the heading `group` of ``--help-all``; its default is shown.
 
-    `spelling` is that of the usage, ``-o --output=FILE``, and then the name of the parameter if it
-    is not that of the option. Without a value such as ``FILE`` or a type, the option is a flag.
+    `spelling` is that of the usage, and then the name of the parameter if it is not that of the
+    option: ``-o --output=FILE``, ``--at=N``, ``--keep=first|last``, ``-j --judgements=PATH...``
+    if it is repeatable. Without a value, a type or a default the option is a flag.
     """
     names = []
     for word in spelling.split():
-        name, _, metavar = word.partition("=")
+        name, _, value = word.partition("=")
         names.append(name)
-        if metavar:
-            settings["metavar"] = metavar
-    if not settings.keys() & {"metavar", "type", "default"}:
+        if value.endswith("..."):
+            value = value[:-3]
+            settings["multiple"] = True
+        if "|" in value and value.islower():
+            settings["type"] = click.Choice(value.split("|"))
+        elif value:
+            settings["metavar"] = value
+            settings.setdefault("type", POSITIVE if value == "N" else None)
+    if not settings.keys() & {"type", "default", "flag_value"}:
         settings["is_flag"] = True
     settings.setdefault("show_default", "default" in settings)
-    for kind, metavar in ((click.IntRange, "N"), (click.FloatRange, "X")):
-        if isinstance(settings.get("type"), kind):
-            settings.setdefault("metavar", metavar)
     return click.option(*names, cls=Option, group=group, help=text, **settings)
 
 
@@ -136,6 +130,9 @@ class Command(click.Command):
         self, *args: Any, daily: str = "", examples: Sequence[str] = (), **settings: Any
     ) -> None:
         super().__init__(*args, **settings)
+        for param in self.params:
+            if param.type is click.STRING:  # a shell completes it as the name of a file
+                param.type = click.Path(readable=False)
         self.params.append(_HELP_ALL)
         self.daily = daily.split()
         self.examples = examples
@@ -147,18 +144,14 @@ class Command(click.Command):
             by_name = {param.name: param for param in self.params}
             groups = {"Options": [by_name[name] for name in self.daily]}
         for heading, own in groups.items():
-            records = [record for param in own if (record := param.get_help_record(ctx))]
             with formatter.section(heading):
-                formatter.write_dl(records)
+                formatter.write_dl([row for param in own if (row := param.get_help_record(ctx))])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         everything = _HELP_ALL.name in ctx.meta
-        shown = self.examples if everything else self.examples[:1]
-        if shown:
-            with formatter.section("Example" if len(shown) == 1 else "Examples"):
-                for example in shown:
-                    for line in example.splitlines():
-                        formatter.write(f"  {line}\n")
+        with formatter.section("Examples" if everything and self.examples[1:] else "Example"):
+            for example in self.examples if everything else self.examples[:1]:
+                formatter.write("".join(f"  {line}\n" for line in example.splitlines()))
         options = [own for own in self.params if isinstance(own, click.Option)][:-1]
         more = len(options) - sum(param.name in self.daily for param in options)
         if self.daily and more and not everything:
@@ -174,30 +167,17 @@ def group_options(params: Iterable[click.Parameter]) -> dict[str, list[click.Par
     return {heading: own for heading, own in groups.items() if own}
 
 
-def complete_files(command: click.Command) -> click.Command:
-    """Return a command whose free texts the shell completes as names of files."""
-    command = copy(command)
-    command.params = [copy(param) for param in command.params]
-    for param in command.params:
-        if param.type is click.STRING or isinstance(param.type, FuncParamType):
-            param.type = click.Path()
-    if isinstance(command, click.Group):
-        command.commands = {name: complete_files(own) for name, own in command.commands.items()}
-    return command
-
-
-def _show_all_options(_: str) -> None:
-    context = click.get_current_context()
-    if not context.resilient_parsing:
-        context.meta[str(_HELP_ALL.name)] = True
+def _show_all_options(context: click.Context, _: click.Parameter, given: bool) -> None:  # noqa: FBT001
+    if given and not context.resilient_parsing:
+        context.meta["help_all"] = True
         click.echo(context.get_help(), color=context.color)
         context.exit()
 
 
 _HELP_ALL = click.Option(
     ["--help-all"],
-    flag_value="on",
-    type=_show_all_options,
+    is_flag=True,
+    callback=_show_all_options,
     is_eager=True,
     expose_value=False,
     help="Show all options and exit.",
@@ -267,9 +247,6 @@ def _set_exact_csv(_: str) -> None:
 
 # -- options -----------------------------------------------------------------------------------
 
-VERBOSE = "foveal.verbose"
-"""Key in the context of a command: True to print all warnings, False for the first."""
-
 verbose_option = option(
     "-v --verbose",
     "Print all warnings [default: on a terminal the first, and their number].",
@@ -280,8 +257,8 @@ verbose_option = option(
 )
 max_bytes_option = option(
     "--max-bytes=SIZE",
-    "Largest size of a compressed input when unpacked, such as 4G [default: 1G or 100 times "
-    "the file, at most the free memory].",
+    "Largest size of a compressed input when unpacked, such as 4G [default: 1G or 100 times the "
+    "file, at most the free memory].",
     LIMITS,
     type=_limit_bytes,
     expose_value=False,
@@ -291,34 +268,27 @@ input_options = combine_options(max_bytes_option, verbose_option)
 seed_option = option(
     "--seed=N",
     "Seed of the random numbers; the same seed gives the same output.",
-    type=click.IntRange(min=0),
+    type=NATURAL,
     default=0,
 )
 summary_option = option(
     "--summary=FILE|github",
-    "Append a summary in GitHub's Markdown to this file; github is the file named by "
-    "$GITHUB_STEP_SUMMARY.",
+    "Append a summary in GitHub's Markdown to a file; github: the one in $GITHUB_STEP_SUMMARY.",
     CHECKS,
 )
 worker_options = combine_options(
-    option(
-        "-w --workers=N",
-        "Number of processes [default: one per core if the inputs are large].",
-        WORKERS,
-        type=POSITIVE,
-    ),
+    option("-w --workers=N", "Processes [default: one per core if the inputs are large].", WORKERS),
     option(
         "--dask=ADDRESS",
-        "Work on a Dask cluster: the address of its scheduler, such as tcp://10.0.0.1:8786, "
-        "or file: and the path of its scheduler file.",
+        "Work on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786, or file: and "
+        "the path of a scheduler file.",
         WORKERS,
     ),
 )
 output_option = option("-o --output=FILE", "Write here instead of standard output.", OUTPUT)
 exact_csv_option = option(
     "--exact-csv",
-    "In csv, do not put an apostrophe before names that a spreadsheet would run: those that "
-    "begin with = + - @.",
+    "In csv, write names that a spreadsheet would run (= + - @) without an apostrophe before them.",
     OUTPUT,
     flag_value="on",
     type=_set_exact_csv,
@@ -365,8 +335,7 @@ topics_file_option = option(
 )
 tag_classes_option = option(
     "--tag-classes=LIST",
-    "Tags that structured queries treat as equal: ieee, or a list such as sec=ss1=ss2,p=ip1 "
-    "[default: none].",
+    "Tags that structured queries treat as equal: ieee, or a list such as sec=ss1=ss2,p=ip1.",
     CAS,
     type=parse_comma_list,
 )
@@ -375,8 +344,7 @@ snap_option = option(
 )
 lenient_option = option(
     "--lenient",
-    "Clip results that end after their document; keep results that the collection does not "
-    "hold, without text.",
+    "Clip results that end after their document; keep results outside the collection, as empty.",
     LIMITS,
 )
 recompute_option = option(
@@ -387,16 +355,15 @@ recompute_option = option(
 cas_options = combine_options(
     option(
         "--cas",
-        "Keep the assessed elements that match the topics' queries: target, then support, "
-        "each strictly (S) or vaguely (V).",
+        "Keep the assessed elements that match the topics' queries: target, then support, each "
+        "strictly (S) or vaguely (V).",
         CAS,
         type=click.Choice(CAS_READINGS),
     ),
     option(
-        "--support-judgements=PATH",
+        "--support-judgements=PATH...",
         "Judgements of the sub-topics, for --cas VS and SS; repeatable.",
         CAS,
-        multiple=True,
     ),
     tag_classes_option,
 )
@@ -404,12 +371,8 @@ cas_options = combine_options(
 
 def judgements_option(*, required: bool = False) -> Decorator:
     """Return the options for judgements: any number of files, their size, their warnings."""
-    given = option(
-        "-j --judgements=PATH",
-        "File or directory of judgements; repeatable.",
-        multiple=True,
-        required=required,
-    )
+    text = "File or directory of judgements; repeatable."
+    given = option("-j --judgements=PATH...", text, required=required)
     return combine_options(given, input_options)
 
 
@@ -421,10 +384,9 @@ def collection_option(needed: str = "where results are XPaths") -> Decorator:
 def assessors_option(*more: str, **settings: Any) -> Decorator:
     """Return the option for several assessors; `more` are choices beside the usual ones."""
     return option(
-        "--assessors",
+        f"--assessors={'|'.join(('union', 'majority', 'intersection', *more, 'NAME'))}",
         "Text that counts where several assessors judged a document.",
         JUDGED,
-        metavar="|".join(("union", "majority", "intersection", *more, "NAME")),
         **{"default": "union"} | settings,
     )
 
@@ -441,48 +403,36 @@ def format_option(formats: Sequence[str] = FORMATS, more: str = "") -> Decorator
     return combine_options(form, exact_csv_option)
 
 
-_MEASURES = combine_options(
-    option(
-        "-m --measure=M measures",
-        "Measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.",
-        multiple=True,
-        type=MEASURE,
-    ),
-    option(
-        "-t --task=PRESET tasks",
-        "Official settings, such as 2009.Focused.",
-        multiple=True,
-        type=TASK,
-    ),
-)
-
-
 def _at_most_one(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> str | None:
     if len(values) > 1:
         raise click.BadParameter("one measure at a time has a curve; give one")
     return values[0] if values else None
 
 
+_MEASURES = combine_options(
+    option(
+        "-m --measure=M... measures",
+        "Measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.",
+        type=MEASURE,
+    ),
+    option("-t --task=PRESET... tasks", "Official settings, such as 2009.Focused.", type=TASK),
+)
 _ONE_MEASURE = option(
-    "-m --measure=M",
-    "The measure [default: charR].",
-    multiple=True,
-    type=MEASURE,
-    callback=_at_most_one,
+    "-m --measure=M...", "The measure [default: charR].", type=MEASURE, callback=_at_most_one
 )
 _RULES = combine_options(
     option(
         "--topics",
-        "Average over all judged topics (missing ones score 0), those in the run, or those "
-        "in all runs.",
+        "Average over all judged topics (missing ones score 0), those in the run, or those in all "
+        "runs.",
         JUDGED,
         type=click.Choice(TOPIC_POLICIES),
         default="judged",
     ),
     option(
         "--undefined",
-        "Topics on which a measure is undefined, such as recall without relevant text: leave "
-        "them out of the mean, or count them as 0 as trec_eval does.",
+        "Topics on which a measure is undefined, such as recall without relevant text: leave them "
+        "out of the mean, or count them as 0 as trec_eval does.",
         JUDGED,
         type=click.Choice(UNDEFINED_POLICIES),
         default="skip",
@@ -505,10 +455,8 @@ _RULES = combine_options(
     lenient_option,
     option(
         "--max-results=N",
-        "Cut each topic of a run at N results [default: no cut; 1500 in tasks up to 2006 and "
-        "with --config].",
+        "Cut each topic of a run at N results [default: 1500 in tasks up to 2006 and --config].",
         LIMITS,
-        type=POSITIVE,
     ),
     texts_option,
     documents_option,
