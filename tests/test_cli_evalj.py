@@ -90,7 +90,7 @@ def test_results_dir_receives_complete_files(
     (folder / "a.prop").write_text(f"{CONFIGURED}RESULTS_DIR: out/of/2005\n")
     outcome = evaluate(capsys, "--config", "a.prop", "-q")
     assert (outcome.code, outcome.out) == (0, "")
-    assert outcome.err.splitlines()[-1] == "1 files written to out/of/2005"
+    assert outcome.err.splitlines()[-1] == "1 file written to out/of/2005"
     (file,) = (folder / "out" / "of" / "2005").iterdir()
     assert file.name == "thorough.q.tsv"
     content = values(file.read_text())
@@ -181,9 +181,7 @@ def test_workers_change_nothing(
             "m.xml:1: no run declares the task BestInContext; they declare SSCAS",
         ),
         (("--config", "two.prop", "-f", "json"), "foveal: 2 blocks do not fit into one json"),
-        (("--config", "out.prop", "-f", "csv"), "foveal: all results go to RESULTS_DIR as tsv"),
-        (("--config", "out.prop", "-o", "x"), "foveal: all results go to RESULTS_DIR as tsv"),
-        (("runs/strict.xml", "-j", "x", "--define", "a=b"), "foveal: --define fills in the paths"),
+        (("runs/strict.xml", "-j", "x", "--define", "a=b"), "foveal: --define is for --config"),
         (("-", "-j", "-", "--config", "a.prop"), "foveal: standard input can be read only once"),
     ],
 )
@@ -192,7 +190,6 @@ def test_wrong_use_is_refused(
 ) -> None:
     (folder / "m.xml").write_text('<metrics><BEPD only="BestInContext"/></metrics>')
     (folder / "two.prop").write_text(CONFIGURED.replace("CO.Thorough", "CO.Thorough, SSCAS"))
-    (folder / "out.prop").write_text(f"{CONFIGURED}RESULTS_DIR: out\n")
     assert_refused(evaluate(capsys, *args), problem)
 
 
@@ -202,9 +199,7 @@ def test_a_definition_that_is_none_is_explained(
 ) -> None:
     outcome = evaluate(capsys, "--config", "a.prop", "--define", value)
     assert outcome.code == 2
-    assert f"{value!r} is no definition; expected name=path" in outcome.err
-    again = evaluate(capsys, "--config", "a.prop", "--define", "x=1", "--define", "x=2")
-    assert "x is defined twice" in again.err
+    assert f"{value!r} is not a definition; expected name=path" in outcome.err
 
 
 def test_a_folder_that_cannot_be_made_is_said(

@@ -235,5 +235,7 @@ def test_the_command_says_that_nothing_is_cached_and_scores(
 ) -> None:
     assert (toy / "run").is_file()
     without, refused = call(capsys, *COMMAND), call(capsys, *COMMAND, "--cache", "run")
-    assert refused.err == f"warning: run: runs are not cached: File exists\n{without.err}"
+    assert refused.err == (
+        f"warning: {toy / 'run'}: runs are not cached: Not a directory\n{without.err}"
+    )
     assert refused.out == without.out

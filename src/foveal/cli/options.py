@@ -167,8 +167,9 @@ def group_options(params: Iterable[click.Parameter]) -> dict[str, list[click.Par
     return {heading: own for heading, own in groups.items() if own}
 
 
-def _show_all_options(context: click.Context, _: click.Parameter, given: bool) -> None:  # noqa: FBT001
-    if given and not context.resilient_parsing:
+def _show_all_options(_: str) -> None:
+    context = click.get_current_context()
+    if not context.resilient_parsing:
         context.meta["help_all"] = True
         click.echo(context.get_help(), color=context.color)
         context.exit()
@@ -176,8 +177,8 @@ def _show_all_options(context: click.Context, _: click.Parameter, given: bool) -
 
 _HELP_ALL = click.Option(
     ["--help-all"],
-    is_flag=True,
-    callback=_show_all_options,
+    flag_value="on",
+    type=_show_all_options,
     is_eager=True,
     expose_value=False,
     help="Show all options and exit.",
