@@ -199,7 +199,7 @@ def test_a_definition_that_is_none_is_explained(
 ) -> None:
     outcome = evaluate(capsys, "--config", "a.prop", "--define", value)
     assert outcome.code == 2
-    assert f"{value!r} is not a definition; expected name=path" in outcome.err
+    assert f"{value!r} is not a definition; expected NAME=PATH" in outcome.err
 
 
 def test_a_folder_that_cannot_be_made_is_said(

@@ -6,7 +6,7 @@ import contextlib
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,18 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.assess.procedure import PROCEDURES
-from foveal.cli.options import (
-    POSITIVE,
-    Command,
-    documents_option,
-    format_option,
-    input_options,
-    max_bytes_option,
-    option,
-    output_option,
-    verbose_option,
-)
-from foveal.cli.shared import choose_format, emit, progress_bar, say, warn
+from foveal.cli import options as opt
+from foveal.cli.options import option
+from foveal.cli.shared import choose_format, emit, progress_bar, say, share_bar, warn
 from foveal.errors import InputError, UsageError, counted, escape_controls
 
 if TYPE_CHECKING:
@@ -35,17 +26,12 @@ if TYPE_CHECKING:
 ORGANISER = "organiser"
 """Who signs in on this machine to a campaign of several assessors, unless --as says otherwise."""
 _PORT = 8642
-_ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - names of every address, which are refused alone
-_FORMS = ("jsonl", "fol", "trec", "inex2006", "inex2005", "inex2003")
-_STATUS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
-_NEVER_TWICE = ("fol", "trec")
-"""Formats that name no assessor."""
 
 
 class _Group(click.Group):
     """Commands on campaigns."""
 
-    command_class = Command
+    command_class = opt.Command
 
 
 @click.group(
@@ -62,17 +48,9 @@ def command() -> None:
 
 
 _campaign = click.argument("campaign", metavar="CAMPAIGN")
-_collection = option(
-    "-C --collection=INDEX", "The collection index [default: the path stored in the campaign]."
-)
-_topics = option(
-    "--topic=TOPIC topics", "Only this topic; repeatable [default: all topics].", multiple=True
-)
-_assessors = option(
-    "--assessor=NAME assessors",
-    "Only this assessor; repeatable [default: all assessors].",
-    multiple=True,
-)
+_collection = option("-C --collection=INDEX", "The collection index [default: the stored path].")
+_topics = option("--topic=TOPIC... topics", "Only this topic; repeatable [default: all].")
+_assessors = option("--assessor=NAME... assessors", "Only this assessor; repeatable.")
 
 
 @contextlib.contextmanager
@@ -86,14 +64,14 @@ def _open(path: str, collection: str | None) -> Iterator[Campaign]:
         yield campaign
 
 
-@contextlib.contextmanager
-def _share_bar(label: str) -> Iterator[Callable[[float], None] | None]:
-    """Show a bar on a terminal for work whose finished share is known."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    with click.progressbar(length=1000, label=label, file=sys.stderr) as bar:
-        yield lambda share: bar.update(int(1000 * share) - bar.pos)
+def _check_known(campaign: Campaign, assessors: Sequence[str], topics: Sequence[str]) -> None:
+    known = [user.name for user in campaign.users()]
+    for name in assessors:
+        if name not in known:
+            raise UsageError(f"no user {name!r} in the campaign ({', '.join(known) or 'nobody'})")
+    for topic in topics:
+        if topic not in campaign.topics:
+            raise UsageError(f"no topic {topic!r} in the campaign")
 
 
 # -- init -----------------------------------------------------------------------------------------
@@ -107,43 +85,27 @@ def _share_bar(label: str) -> Iterator[Callable[[float], None] | None]:
 )
 @_campaign
 @option("-C --collection=INDEX", "The index of the collection.", required=True)
-@option("--topics=PATH", "The topics; repeatable.", multiple=True, required=True)
+@option("--topics=PATH...", "The topics; repeatable.", required=True)
 @option("--pool=FILE", "The pool that 'foveal pool' wrote.", required=True)
-@documents_option
-@option(
-    "--name-from=path|TAG",
-    "Source of the names of documents, as given to 'foveal index'.",
-    default="path",
-)
-@option(
-    "--assessor=NAME assessors",
-    "An assessor of all topics; repeatable. 'foveal assess assign' gives single topics.",
-    multiple=True,
-)
+@opt.shared_options("documents")
+@option("--name-from=path|TAG", "Names of documents, as given to 'foveal index'.", default="path")
+@option("--assessor=NAME... assessors", "An assessor of all topics; repeatable.")
 @option(
     "--procedure",
-    "2006: highlights and a best entry point. 2005: also the exhaustivity of elements. "
-    "2003: exhaustivity and specificity of pooled elements.",
+    "2006: highlights and a best entry point. 2005: also the exhaustivity of elements. 2003: "
+    "exhaustivity and specificity of pooled elements.",
     type=click.Choice(PROCEDURES),
     default=PROCEDURES[0],
 )
 @option("--blind/--open", "Hide or show the work of other assessors.", default=True)
 @option(
-    "--store",
-    "Documents to store in the campaign; others are read from SOURCE when somebody opens "
-    "them [default: all, of a collection of up to 200 million characters].",
-    type=click.Choice(("all", "pooled")),
+    "--store=all|pooled",
+    "Documents to store in the campaign; others are read from SOURCE when somebody opens them "
+    "[default: all, of a collection of up to 200 million characters].",
 )
-@max_bytes_option
+@opt.max_bytes_option
 def _init(
-    campaign: str,
-    collection: str,
-    topics: tuple[str, ...],
-    pool: str,
-    documents: str | None,
-    name_from: str,
-    procedure: str,
-    **options: Any,
+    campaign: str, collection: str, topics: tuple[str, ...], pool: str, **options: Any
 ) -> None:
     """Make a campaign of an index, topics and a pool.
 
@@ -157,24 +119,20 @@ def _init(
     from foveal.formats.pool_files import read_pool
 
     index = Collection.open(collection)
+    name, documents = str(index.header["source"]), options.pop("documents")
     if documents is None:
-        name = str(index.header["source"])
         documents = str(Path(index.path).parent / name)
         if not Path(documents).exists():
-            raise InputError.at(
-                "documents.missing",
-                str(index.path),
-                None,
-                f"was made from {name!r}, which is not beside it; say where it is (--documents)",
-            )
-    with _share_bar("storing documents") as progress:
+            text = f"was made from {name!r}, which is not beside it; say where it is (--documents)"
+            raise InputError.at("documents.missing", str(index.path), None, text)
+    name_from = options.pop("name_from")
+    with share_bar("storing documents") as progress:
         made = Campaign.create(
             campaign,
             collection=index,
             source=documents,
             topics=read_topics(topics),
             pool=read_pool(pool),
-            procedure=procedure,
             name_tag=None if name_from == "path" else name_from,
             pool_path=pool,
             progress=progress,
@@ -184,7 +142,7 @@ def _init(
         pooled = sum(len(made.pool(topic)) for topic in made.topics.ids)
         say(
             f"{campaign}: {counted(len(made.topics), 'topic')}, {counted(pooled, 'document')} to "
-            f"assess, {counted(len(made.users()), 'assessor')}; procedure {procedure}"
+            f"assess, {counted(len(made.users()), 'assessor')}; procedure {made.procedure}"
         )
 
 
@@ -192,39 +150,33 @@ def _init(
 
 
 @command.command(
-    "export",
-    examples=("foveal assess export my.campaign -o out --to inex2006 --assessor ann",),
+    "export", examples=("foveal assess export my.campaign -o out --to inex2006 --assessor ann",)
 )
 @_campaign
 @option("-o --output=OUT", "File or folder to write.", required=True)
 @option(
-    "--to form",
+    "--to=jsonl|fol|trec|inex2006|inex2005|inex2003 form",
     "The format; those of INEX are folders with a file for each topic and assessor.",
-    type=click.Choice(_FORMS),
-    default=_FORMS[0],
+    default="jsonl",
 )
 @_assessors
 @option("--final", "Export the adjudicated assessments.")
 @option(
-    "--combine",
+    "--combine=union|majority|intersection",
     "Combine assessors: text that any, most or all of them highlighted.",
-    type=click.Choice(("union", "majority", "intersection")),
 )
 @option("--all everything", "Export assessments that are not validated, too.")
 @_topics
 @_collection
-@verbose_option
+@opt.verbose_option
 def _export(
     campaign: str,
     output: str,
     form: str,
     assessors: tuple[str, ...],
-    combine: str | None,
     topics: tuple[str, ...],
     collection: str | None,
-    *,
-    final: bool,
-    everything: bool,
+    **options: Any,
 ) -> None:
     """Write assessments as judgements, in any format that can hold them.
 
@@ -236,7 +188,7 @@ def _export(
     from foveal.files.atomic import same_file
     from foveal.formats import find_format, write_judgements
 
-    if final and assessors:
+    if options["final"] and assessors:
         raise UsageError("--final is instead of --assessor; give one of them")
     if output != "-" and same_file(output, campaign):
         raise UsageError(f"{output} is read by this command; choose another file to write")
@@ -244,36 +196,24 @@ def _export(
         _check_known(opened, assessors, topics)
         found = judgements(
             opened,
-            assessors=FINAL if final else assessors or None,
-            validated_only=not everything,
+            assessors=FINAL if options["final"] else assessors or None,
+            validated_only=not options["everything"],
             topics=topics or None,
         )
         if not len(found):
-            what = "assessed" if everything else "validated (--all takes the rest, too)"
+            what = "assessed" if options["everything"] else "validated (--all takes the rest, too)"
             text = f"there is nothing to export: no document is {what}"
             raise InputError.at("campaign.empty", campaign, None, text)
-        if combine is not None:
-            found = found.combined(combine)
-        elif form in _NEVER_TWICE and found.several_assessors:
-            raise UsageError(
-                f"{form} holds one judgement of a document, and several people assessed some; "
-                "choose one of them (--assessor), what was adjudicated (--final), or --combine"
-            )
+        if options["combine"] is not None:
+            found = found.combined(options["combine"])
+        elif form in ("fol", "trec") and found.several_assessors:  # which name no assessor
+            choices = "--assessor, --final or --combine"
+            raise UsageError(f"{form} holds one judgement of a document; choose with {choices}")
         found = prepared(found, opened.collection, form)
     write_judgements(found, output, form)
     losses = find_format(form, "judgements").list_losses(found)
     warn((*found.notes, *(f"not kept in {form}: {loss}" for loss in losses)))
     say(f"{counted(len(found), 'document')} judged, {int(found.relevant.sum())} of them relevant")
-
-
-def _check_known(campaign: Campaign, assessors: tuple[str, ...], topics: tuple[str, ...]) -> None:
-    known = [user.name for user in campaign.users()]
-    for name in assessors:
-        if name not in known:
-            raise UsageError(f"no user {name!r} in the campaign ({', '.join(known) or 'nobody'})")
-    for topic in topics:
-        if topic not in campaign.topics:
-            raise UsageError(f"no topic {topic!r} in the campaign")
 
 
 @command.command(
@@ -292,17 +232,14 @@ def _check_known(campaign: Campaign, assessors: tuple[str, ...], topics: tuple[s
 @option("--replace", "Replace existing assessments; their history stays.")
 @option("--add", "Add documents outside the pools to the pools.")
 @_collection
-@input_options
+@opt.input_options
 def _import(
     campaign: str,
     judgements: tuple[str, ...],
     assessor: str | None,
     chosen: str | None,
     collection: str | None,
-    *,
-    final: bool,
-    replace: bool,
-    add: bool,
+    **options: Any,
 ) -> None:
     """Import judgements as assessments, to continue from; a second time changes nothing.
 
@@ -313,7 +250,7 @@ def _import(
     from foveal.assess.store import FINAL
     from foveal.formats import read_judgements
 
-    if final == (assessor is not None):
+    if options.pop("final") == (assessor is not None):
         raise UsageError("whose are they to be? Give --assessor NAME or --final")
     judged = read_judgements(judgements)
     if chosen is not None:
@@ -322,12 +259,9 @@ def _import(
         _open(campaign, collection) as opened,
         progress_bar(len(judged), "importing") as progress,
     ):
-        counts = import_judgements(
-            opened, judged, assessor or FINAL, replace=replace, add=add, progress=progress
-        )
+        counts = import_judgements(opened, judged, assessor or FINAL, progress=progress, **options)
     warn(judged.notes)
-    outside = counts.pop("outside")
-    if outside:
+    if outside := counts.pop("outside"):
         warn([f"documents outside the pools, left out (--add adds them): {outside}"])
     said = [f"{number} {what}" for what, number in counts.items() if number or what == "imported"]
     say(f"documents: {', '.join(said)}")
@@ -339,11 +273,7 @@ def _import(
 @command.command("user", examples=("foveal assess user my.campaign ann --password",))
 @_campaign
 @click.argument("name")
-@option(
-    "--role",
-    "The role [default: assessor, or unchanged].",
-    type=click.Choice(("assessor", "organiser")),
-)
+@option("--role=assessor|organiser", "The role [default: assessor, or unchanged].")
 @option("--password ask", "Ask for a password.")
 @option("--password-file=FILE|-", "Read the password from the first line.")
 @_collection
@@ -359,14 +289,12 @@ def _user(
     """Add a user, or change the role or password of one."""
     from foveal.assess.accounts import encode_password
 
-    if ask and password_file is not None:
-        raise UsageError("--password asks, --password-file does not; give one of them")
-    password = None
-    if ask:
+    encoded = None
+    if password_file is not None:
+        encoded = encode_password(opt.read_text(password_file).partition("\n")[0].rstrip("\r"))
+    elif ask:
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    elif password_file is not None:
-        password = _read_first_line(password_file)
-    encoded = None if password is None else encode_password(password)
+        encoded = encode_password(password)
     with _open(campaign, collection) as opened:
         if opened.user(name) is None:
             opened.add_user(name, role or "assessor", encoded)
@@ -377,19 +305,7 @@ def _user(
                 opened.set_password(name, encoded)
         user = opened.user(name)
     assert user is not None
-    how = "with a password" if user.password else "without a password"
-    say(f"{user.name}: {user.role}, {how}")
-
-
-def _read_first_line(path: str) -> str:
-    try:
-        with click.open_file(path, encoding="utf-8") as stream:
-            return str(stream.readline()).rstrip("\r\n")
-    except OSError as error:
-        text = f"cannot be read: {error.strerror}"
-        raise InputError.at("file.unreadable", path, None, text) from None
-    except UnicodeDecodeError:
-        raise InputError.at("file.encoding", path, 1, "is not UTF-8") from None
+    say(f"{user.name}: {user.role}, {'with' if user.password else 'without'} a password")
 
 
 @command.command(
@@ -402,12 +318,7 @@ def _read_first_line(path: str) -> str:
 @_campaign
 @_topics
 @_assessors
-@option(
-    "--each",
-    "Give each topic to N assessors, so that all get about as many documents; existing "
-    "assignments count.",
-    type=POSITIVE,
-)
+@option("--each=N", "Give each topic to N assessors, so that all get about as many documents.")
 @option("--remove", "Take the topics back; assessments stay.")
 @_collection
 def _assign(
@@ -419,24 +330,21 @@ def _assign(
     *,
     remove: bool,
 ) -> None:
-    """Give topics to assessors, or take them back."""
+    """Give topics to assessors, or take them back; --each counts existing assignments."""
     from foveal.assess.assigning import shared_out
 
-    if remove and each is not None:
-        raise UsageError("--each gives topics out, --remove takes them back; give one of them")
     if not assessors and each is None:
         raise UsageError("to whom? Give --assessor NAME, or --each N for all of them")
+    if remove and each is not None:
+        raise UsageError("--each gives topics out, --remove takes them back; give one of them")
     with _open(campaign, collection) as opened:
         _check_known(opened, assessors, topics)
         chosen = topics or opened.topics.ids
-        if each is None:
-            pairs = [(topic, name) for topic in chosen for name in assessors]
-        else:
+        pairs = [(topic, name) for topic in chosen for name in assessors]
+        if each is not None:
             names = assessors or [u.name for u in opened.users() if u.role == "assessor"]
             if len(set(names)) < each:
-                raise UsageError(
-                    f"each topic to {each} assessors, but there are {len(set(names))} of them"
-                )
+                raise UsageError(f"--each {each}, but there are {len(set(names))} assessors")
             work = {topic: len(opened.pool(topic)) for topic in chosen}
             present = {topic: opened.assessors(topic) for topic in opened.topics.ids}
             pairs = shared_out(work, names, each, present)
@@ -450,8 +358,8 @@ def _assign(
 
 @command.command("status", examples=("foveal assess status my.campaign -f json",))
 @_campaign
-@format_option(_STATUS)
-@output_option
+@opt.format_option(("table", "tsv", "csv", "json"))
+@opt.output_option
 @_collection
 def _status(campaign: str, form: str | None, output: str | None, collection: str | None) -> None:
     """Show the progress: a row for each topic and assessor."""
@@ -467,19 +375,15 @@ def _status(campaign: str, form: str | None, output: str | None, collection: str
             "procedure": opened.procedure,
             "blind": opened.blind,
             "topics": len(opened.topics),
+            "progress": [row._asdict() for row in rows],
         }
     if form == "json":
-        about["progress"] = [row._asdict() for row in rows]
         content = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
-    elif form in ("tsv", "csv"):
-        content = separated(Progress._fields, rows, form)
+    elif form == "table":
+        cells = tuple((*map(str, row[:6]), f"{row.seconds / 60:.1f}") for row in rows)
+        content = format_tables([Table((*Progress._fields[:6], "minutes"), cells, labels=2)], form)
     else:
-        header = ("topic", "assessor", "pooled", "seen", "validated", "relevant", "minutes")
-        cells = tuple(
-            (row.topic, row.assessor, *map(str, row[2:6]), f"{row.seconds / 60:.1f}")
-            for row in rows
-        )
-        content = format_tables([Table(header, cells, labels=2)], form)
+        content = separated(Progress._fields, rows, form)
     emit(content, output)
 
 
@@ -496,7 +400,7 @@ def _backup(campaign: str, copy: str, collection: str | None) -> None:
 
     Checks that the copy is intact; a damaged campaign is reported and not copied.
     """
-    with _open(campaign, collection) as opened, _share_bar("copying") as advance:
+    with _open(campaign, collection) as opened, share_bar("copying") as advance:
 
         def progress(done: int, of: int) -> None:
             if advance is not None:
@@ -521,7 +425,7 @@ def _backup(campaign: str, copy: str, collection: str | None) -> None:
 @_collection
 @option(
     "--host",
-    "Address to listen at; any but this machine's own needs accounts with passwords.",
+    "Address to listen at; others than this machine's own need passwords.",
     default="127.0.0.1",
 )
 @option(
@@ -531,15 +435,14 @@ def _backup(campaign: str, copy: str, collection: str | None) -> None:
     "--as=NAME who", "User whom the link signs in [default: the only assessor, else the organiser]."
 )
 @option(
-    "--trusted-host=NAME hosts",
-    "Host name in the address of a proxy; repeatable. With it, people sign in with passwords "
-    "at any address.",
-    multiple=True,
+    "--trusted-host=NAME... hosts",
+    "Host name in the address of a proxy; repeatable. With it, people sign in with passwords at "
+    "any address.",
 )
 @option("--https", "Browsers reach the server by HTTPS, through a proxy.")
 @option(
     "--open/--no-open opens",
-    "Open the link in a browser [default: if this is a terminal].",
+    "Open the link in a browser [default: at a terminal].",
     default=None,
     show_default=False,
 )
@@ -564,20 +467,18 @@ def _serve(
     try:
         from foveal.assess.server import COOKIE, LOOPBACK, create_app, listen, serve
     except ModuleNotFoundError as error:
-        if error.name not in ("jinja2", "starlette", "uvicorn"):
-            raise
-        raise UsageError(
-            f"serving needs {error.name}, which is not installed; install the extra: "
-            'pip install -e ".[assess]" in the clone of Foveal'
-        ) from None
-    local = _is_own(host) and not hosts
+        install = 'pip install -e ".[assess]" in the clone of Foveal'
+        raise UsageError(f"{error.name} is not installed; install the extra: {install}") from None
+    try:
+        local = ip_address(host).is_loopback and not hosts
+    except ValueError:
+        local = host == "localhost" and not hosts
     if not local and (who is not None or opens):
         raise UsageError("--as and --open are for a server on this machine alone")
-    if not local and not hosts and host in _ANYWHERE:
-        raise UsageError(
-            f"at {host or 'every address'} browsers may use any name; say which with --trusted-host"
-        )
-    # As systemd and docker send it; the command line restores its own handler at the end.
+    if not hosts and host in ("0.0.0.0", "::", ""):  # noqa: S104
+        where = host or "every address"
+        raise UsageError(f"at {where} browsers may use any name; say which with --trusted-host")
+    # As systemd and docker send it.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with _open(campaign, collection) as opened:
         opened.check_integrity()
@@ -590,10 +491,8 @@ def _serve(
         try:
             listening = listen(host, port)
         except OSError as error:
-            reason = error.strerror or error
-            raise UsageError(
-                f"cannot listen at {host}:{port}: {reason}; --port 0 takes a free port"
-            ) from None
+            reason = f"{error.strerror or error}; --port 0 takes a free port"
+            raise UsageError(f"cannot listen at {host}:{port}: {reason}") from None
         with listening:
             port = listening.getsockname()[1]
             app = create_app(
@@ -604,18 +503,22 @@ def _serve(
                 # Browsers send cookies to every port of a machine: two servers must differ.
                 cookie=f"{COOKIE}_{port}" if local and port != _PORT else COOKIE,
             )
-            _announce(access, f"[{host}]" if ":" in host else host, port, https=https, opens=opens)
+            address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+            if access is not None:
+                link = f"{address}start?token={access.token}"
+                user = escape_controls(access.user)
+                click.echo(f"Open this link, which signs {user} in once; Ctrl-C stops:\n{link}")
+                if opens or (opens is None and sys.stdout.isatty()):
+                    import webbrowser
+
+                    webbrowser.open(link)
+            else:
+                click.echo(f"Serving at {address}; Ctrl-C stops.")
+                if not https:
+                    warn(["passwords are readable in the network without HTTPS (--https)"])
             with contextlib.suppress(KeyboardInterrupt):
                 serve(app, listening, behind_proxy=bool(hosts))
     click.echo("Stopped. Everything is saved.", err=True)
-
-
-def _is_own(host: str) -> bool:
-    """Return True for an address that only this machine can reach."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _local_access(campaign: Campaign, who: str | None) -> LocalAccess:
@@ -634,27 +537,3 @@ def _local_access(campaign: Campaign, who: str | None) -> LocalAccess:
         known = ", ".join(users) or "nobody"
         raise UsageError(f"--as {who}: nobody in the campaign has that name, only {known}")
     return LocalAccess(who, organiser=assessors == [who] or users[who] == "organiser")
-
-
-def _announce(
-    access: LocalAccess | None, host: str, port: int, *, https: bool, opens: bool | None
-) -> None:
-    """Print the address; on a terminal, open the link in a browser."""
-    place = f"http://{host}:{port}/"
-    if access is None:
-        click.echo(f"Serving at {place}; Ctrl-C stops.")
-        if not https:
-            click.echo(
-                "warning: passwords pass the network as they are; put a proxy with HTTPS in front "
-                "and say --https",
-                err=True,
-            )
-    else:
-        link = f"{place}start?token={access.token}"
-        user = escape_controls(access.user)
-        click.echo(f"Open this link, which signs {user} in once; Ctrl-C stops:\n{link}")
-        if opens or (opens is None and sys.stdout.isatty()):
-            import webbrowser
-
-            webbrowser.open(link)
-    sys.stdout.flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,16 +18,6 @@ if TYPE_CHECKING:
     from foveal.bridges.gates import Check
     from foveal.model import Results
 
-_EVALJ = "Configuration of EvalJ"
-
-
-def _parse_definition(text: str) -> tuple[str, str]:
-    """Return name and path of ``name=path``."""
-    name, _, path = text.partition("=")
-    if not (path and re.fullmatch(r"\w+", name)):
-        raise click.BadParameter(f"{text!r} is not a definition; expected name=path")
-    return name, path
-
 
 @click.command(
     "evaluate",
@@ -44,42 +33,30 @@ def _parse_definition(text: str) -> tuple[str, str]:
 )
 @click.argument("runs", nargs=-1, metavar="RUN...")
 @opt.scoring_options()
-@opt.groups_option
-@opt.option(
-    "--config=FILE",
-    "Configuration of EvalJ, properties or <metrics> XML, instead of -m and -t; RUN... and -j "
-    "replace the paths it names.",
-    _EVALJ,
-)
-@opt.option(
-    "--define=NAME=PATH...",
-    "Path that replaces $NAME in the paths of --config; repeatable.",
-    _EVALJ,
-    type=_parse_definition,
-)
-@opt.option(
-    "--fail-under=M=X...",
-    "Exit with code 1 if the mean of a run is worse than X; repeatable. Scores M even if -m does "
-    "not name it.",
-    opt.CHECKS,
-)
-@opt.option(
-    "--memory=SIZE",
-    "Memory for reading a run, such as 500M; larger files are read in groups of topics, with the "
-    "same result [default: a share of the free memory].",
-    opt.WORKERS,
+@opt.options(
+    """
+    Workers:
+    --memory=SIZE  Memory for reading a run, such as 500M; larger files are read in groups of
+        topics, with the same result [default: a share of the free memory].
+
+    Checks in a build:
+    --fail-under=M=X...  Exit with code 1 if the mean of a run is worse than X; repeatable. Scores
+        M even if -m does not name it.
+
+    Configuration of EvalJ:
+    --config=FILE  Configuration of EvalJ, properties or <metrics> XML, instead of -m and -t;
+        RUN... and -j replace the paths it names.
+    --define=NAME=PATH...  Path that replaces $NAME in the paths of --config; repeatable.
+    """
 )
 @opt.option(
     "--cache=DIR",
-    "Keep parsed runs in this folder, to skip parsing the next time; safe to delete.",
-    opt.WORKERS,
+    "Keep parsed runs here, to skip parsing the next time [or set FOVEAL_CACHE].",
+    "Workers",
     envvar="FOVEAL_CACHE",
-    show_envvar=True,
 )
-@opt.summary_option
-@opt.per_topic_option
+@opt.shared_options("groups summary per_topic output")
 @opt.format_option(more="; json holds every topic and can be read back")
-@opt.output_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -87,11 +64,7 @@ def command(
     runs: tuple[str, ...],
     judgements: tuple[str, ...],
     measures: tuple[str, ...],
-    tasks: tuple[str, ...],
-    config: str | None,
-    define: tuple[tuple[str, str], ...],
     fail_under: tuple[str, ...],
-    summary: str | None,
     **options: Any,
 ) -> None:
     """Score runs against judgements, topic by topic and over all topics.
@@ -99,11 +72,15 @@ def command(
     Runs and judgements may be in any format Foveal reads, compressed or not; - is standard
     input. 'foveal measures' lists the measures, 'foveal measures --presets' the official tasks.
     """
+    config, define, tasks, summary, form, output, per_topic = map(
+        options.pop, ("config", "define", "tasks", "summary", "form", "output", "per_topic")
+    )
+    shown = {"output": output, "per_topic": per_topic}
     if config is not None:
         if measures or tasks or fail_under or summary:
             unused = "--measure, --task, --fail-under and --summary"
             raise UsageError(f"--config names the measures; leave out {unused}")
-        _evaluate_configuration(config, dict(define), runs, judgements, options)
+        _evaluate_configuration(config, define, runs, judgements, form, shown, options)
         return
     if not runs or not judgements:
         shared.refuse_missing(context, "runs", "judgements")
@@ -116,8 +93,7 @@ def command(
 
         bounds = bounds_of(fail_under)
     target = None if summary is None else shared.check_summary(summary)
-    output, per_topic = options.pop("output"), options.pop("per_topic")
-    form, task = shared.choose_format(options.pop("form"), output), shared.choose_task(tasks)
+    form, task = shared.choose_format(form, output), shared.choose_task(tasks)
     opened, truth = shared.open_inputs(runs, judgements)
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("default", ".*runs are not cached")
@@ -140,7 +116,7 @@ def command(
         from foveal.evaluation import find_preset
 
         texts += find_preset(task).texts
-    content = _render(results, form, output, texts, per_topic=per_topic)
+    content = _render(results, form, texts, shown)
     shared.emit(content, output, styled=form == "table")
 
     def summarise() -> str:
@@ -154,13 +130,11 @@ def command(
         shared.conclude(checks, target, summarise)
 
 
-def _render(
-    results: Results, form: str, output: str | None, texts: Sequence[str], *, per_topic: bool
-) -> Any:
+def _render(results: Results, form: str, texts: Sequence[str], shown: dict[str, Any]) -> Any:
     """Return scores in a format; a table leaves out curves, if `texts` ask only for the curve."""
     curves = [text for text in texts if text.endswith("@curve")]
     if form != "table" or not curves:
-        return shared.render_result(results, form, output, per_topic=per_topic)
+        return shared.render_result(results, form, **shown)
     from foveal.measures import parse_measures
 
     hidden = {measure.label for text in curves for measure in parse_measures(text)}
@@ -171,15 +145,16 @@ def _render(
     note = f"Not in the table: {some(curves, 3)}, {count} points; see -f tsv.\n"
     if not left:
         return note
-    table = shared.render_result(results.only(left), form, output, per_topic=per_topic)
-    return f"{table}\n{note}"
+    return f"{shared.render_result(results.only(left), form, **shown)}\n{note}"
 
 
 def _evaluate_configuration(
     config: str,
-    define: dict[str, str],
+    define: tuple[str, ...],
     runs: tuple[str, ...],
     judgements: tuple[str, ...],
+    form: str | None,
+    shown: dict[str, Any],
     options: dict[str, Any],
 ) -> None:
     """Score the blocks of a configuration of EvalJ (--config).
@@ -190,10 +165,14 @@ def _evaluate_configuration(
     from foveal.evaluation import evalj
     from foveal.evaluation.evalj_configuration import read_configuration
 
-    output, per_topic = options.pop("output"), options.pop("per_topic")
-    form = shared.choose_format(options.pop("form"), output)
+    paths = {}
+    for text in define:
+        name, _, paths[name] = text.partition("=")
+        if not (name.isidentifier() and paths[name]):
+            raise UsageError(f"--define {text!r} is not a definition; expected NAME=PATH")
+    form = shared.choose_format(form, shown["output"])
     opened = open_runs(runs, *judgements, config)
-    jobs = evalj.plan(read_configuration(config), runs=opened, judgements=judgements, define=define)
+    jobs = evalj.plan(read_configuration(config), runs=opened, judgements=judgements, define=paths)
     printed = sum(job.results is None for job in jobs)
     if printed > 1 and form in ("json", "parquet"):
         raise UsageError(f"{printed} blocks do not fit into one {form}; tsv can hold them")
@@ -207,9 +186,9 @@ def _evaluate_configuration(
     for job, results in zip(jobs, found, strict=True):
         if job.results is None:
             texts = [text for metric in job.block.metrics for text in metric.texts]
-            parts.append(_render(results, form, output, texts, per_topic=per_topic))
+            parts.append(_render(results, form, texts, shown))
         else:
-            files |= evalj.format_result_files(job, results, per_topic=per_topic)
+            files |= evalj.format_result_files(job, results, per_topic=shown["per_topic"])
     if files:
         evalj.write_results(files)
         folders = dict.fromkeys(str(path.parent) for path in files)
@@ -219,4 +198,4 @@ def _evaluate_configuration(
     if parts:
         between = "" if form in ("tsv", "csv", "jsonl") else "\n"
         content = parts[0] if len(parts) == 1 else between.join(parts)
-        shared.emit(content, output, styled=form == "table")
+        shared.emit(content, shown["output"], styled=form == "table")

@@ -8,6 +8,7 @@ calls it only where the option is given.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,16 +28,6 @@ POSITIVE = click.IntRange(min=1)
 NATURAL = click.IntRange(min=0)
 VERBOSE = "foveal.verbose"
 """Key in the context of a command: True to print all warnings, False for the first."""
-
-# Headings of --help-all, in their order; others come after them.
-JUDGED = "Judgements and topics"
-LIMITS = "Overlap and limits"
-CAS = "Structured queries"
-TEXTS = "Collection and texts"
-OUTPUT = "Output"
-WORKERS = "Workers"
-CHECKS = "Checks in a build"
-_HEADINGS = ("Options", JUDGED, LIMITS, TEXTS, CAS, OUTPUT, WORKERS, CHECKS)
 
 
 class NameType(click.ParamType[str]):
@@ -74,6 +65,56 @@ class NameType(click.ParamType[str]):
 MEASURE, TASK, GRAPH, FORMAT = map(NameType, ("measure", "task", "graph", "format"))
 
 
+# -- values ------------------------------------------------------------------------------------
+
+
+def parse_comma_list(text: str) -> tuple[str, ...]:
+    """Return the words of ``a,b,c``."""
+    words = tuple(filter(None, (word.strip() for word in text.split(","))))
+    if not words:
+        raise click.BadParameter(f"nothing in {text!r}")
+    return words
+
+
+def parse_topics(text: str) -> tuple[str, ...]:
+    """Return the topics of ``1,2,3``, or of ``@file`` with white space or commas between them."""
+    names = read_text(text[1:]) if text.startswith("@") else text
+    topics = tuple(names.replace(",", " ").split())
+    if not topics:
+        raise click.BadParameter(f"no topic in {text!r}")
+    return topics
+
+
+def read_text(path: str) -> str:
+    """Return the text of a small file that an option names; - is standard input."""
+    from foveal.files.source import Source
+
+    source = Source.open(path)
+    source.check_utf8()
+    return source.data.decode()
+
+
+def parse_positive(text: str) -> int | None:
+    """Return a whole number from 1; None if the text is not one, or is absurdly large.
+
+    >>> parse_positive("250"), parse_positive("0"), parse_positive("9" * 5000)
+    (250, None, None)
+    """
+    return int(text) or None if re.fullmatch("[0-9]{1,15}", text) else None
+
+
+_TYPES: dict[str, Any] = {
+    "N": POSITIVE,
+    "COUNT": NATURAL,
+    "LIST": parse_comma_list,
+    "LIST|@FILE": parse_topics,
+    "M": MEASURE,
+    "PRESET": TASK,
+    "FORMAT": FORMAT,
+}
+"""Types of options by the value in their spelling; others take text."""
+
+
 # -- help --------------------------------------------------------------------------------------
 
 
@@ -84,35 +125,53 @@ class Option(click.Option):
         super().__init__(*args, **settings)
         self.group = group
 
-    def get_help_extra(self, ctx: click.Context) -> Any:
-        extra = super().get_help_extra(ctx)
-        extra.pop("range", None)  # "x>=1" says little
-        return extra
-
 
 def option(spelling: str, text: str, group: str = "", **settings: Any) -> Decorator:
     """Return an option, under the heading `group` of ``--help-all``; its default is shown.
 
     `spelling` is that of the usage, and then the name of the parameter if it is not that of the
-    option: ``-o --output=FILE``, ``--at=N``, ``--keep=first|last``, ``-j --judgements=PATH...``
-    if it is repeatable. Without a value, a type or a default the option is a flag.
+    option: ``-o --output=FILE``, ``--keep=first|last``, ``-j --judgements=PATH...`` if it is
+    repeatable. Values such as ``N`` have a type; without a value the option is a flag.
     """
     names = []
     for word in spelling.split():
         name, _, value = word.partition("=")
         names.append(name)
         if value.endswith("..."):
-            value = value[:-3]
+            value = value.removesuffix("...")
             settings["multiple"] = True
-        if "|" in value and value.islower():
+        if re.fullmatch(r"[a-z-]+(\|[a-z-]+)+|[A-Z]{2}(\|[A-Z]{2})+", value):
             settings["type"] = click.Choice(value.split("|"))
         elif value:
             settings["metavar"] = value
-            settings.setdefault("type", POSITIVE if value == "N" else None)
+            settings.setdefault("type", _TYPES.get(value))
     if not settings.keys() & {"type", "default", "flag_value"}:
         settings["is_flag"] = True
     settings.setdefault("show_default", "default" in settings)
     return click.option(*names, cls=Option, group=group, help=text, **settings)
+
+
+def options(table: str, **defaults: Any) -> Decorator:
+    """Return the options of a table: in a line the spelling, two spaces, and the help text.
+
+    An indented line continues the text. A line with a colon at its end is the heading for the
+    options below it. `defaults` are by name of the parameter; they are shown.
+    """
+    return combine_options(*list_options(table, **defaults).values())
+
+
+def list_options(table: str, **defaults: Any) -> dict[str, Decorator]:
+    """Return the `options` of a table by the name of their parameter."""
+    found, heading = {}, ""
+    for line in re.sub(r"\n +", " ", textwrap.dedent(table)).strip().split("\n"):
+        if line.endswith(":"):
+            heading = line[:-1]
+        elif line:
+            spelling, text = line.split("  ", 1)
+            name = re.split("[=/]", spelling.split()[-1])[0].lstrip("-").replace("-", "_")
+            settings = {"default": defaults[name]} if name in defaults else {}
+            found[name] = option(spelling, text, heading, **settings)
+    return found
 
 
 class Command(click.Command):
@@ -160,11 +219,11 @@ class Command(click.Command):
 
 def group_options(params: Iterable[click.Parameter]) -> dict[str, list[click.Parameter]]:
     """Return options by the heading of ``--help-all``, those without one first."""
-    groups: dict[str, list[click.Parameter]] = {heading: [] for heading in _HEADINGS}
+    groups: dict[str, list[click.Parameter]] = {"Options": []}
     for param in params:
         if isinstance(param, click.Option):
-            groups.setdefault(getattr(param, "group", "") or _HEADINGS[0], []).append(param)
-    return {heading: own for heading, own in groups.items() if own}
+            groups.setdefault(getattr(param, "group", "") or "Options", []).append(param)
+    return groups
 
 
 def _show_all_options(_: str) -> None:
@@ -196,39 +255,7 @@ def combine_options(*options: Decorator) -> Decorator:
     return decorate
 
 
-# -- values ------------------------------------------------------------------------------------
-
-
-def parse_comma_list(text: str) -> tuple[str, ...]:
-    """Return the words of ``a,b,c``."""
-    words = tuple(filter(None, (word.strip() for word in text.split(","))))
-    if not words:
-        raise click.BadParameter(f"nothing in {text!r}")
-    return words
-
-
-def parse_topics(text: str) -> tuple[str, ...]:
-    """Return the topics of ``1,2,3``, or of ``@file`` with white space or commas between them."""
-    names = text
-    if text.startswith("@"):
-        from foveal.files.source import Source
-
-        source = Source.open(text[1:])
-        source.check_utf8()
-        names = source.data.decode()
-    topics = tuple(names.replace(",", " ").split())
-    if not topics:
-        raise click.BadParameter(f"no topic in {text!r}")
-    return topics
-
-
-def parse_positive(text: str) -> int | None:
-    """Return a whole number from 1; None if the text is not one, or is absurdly large.
-
-    >>> parse_positive("250"), parse_positive("0"), parse_positive("9" * 5000)
-    (250, None, None)
-    """
-    return int(text) or None if re.fullmatch("[0-9]{1,15}", text) else None
+# -- options -----------------------------------------------------------------------------------
 
 
 def _limit_bytes(size: str) -> None:
@@ -238,136 +265,85 @@ def _limit_bytes(size: str) -> None:
     click.get_current_context().with_resource(limit_bytes(size))
 
 
-def _set_exact_csv(_: str) -> None:
-    """Let csv hold names as they are until the command ends."""
-    from foveal.formats.result_files import EXACT_CSV
-
-    before = EXACT_CSV.set(True)
-    click.get_current_context().call_on_close(lambda: EXACT_CSV.reset(before))
-
-
-# -- options -----------------------------------------------------------------------------------
-
 verbose_option = option(
     "-v --verbose",
     "Print all warnings [default: on a terminal the first, and their number].",
-    OUTPUT,
+    "Output",
     flag_value="on",
     expose_value=False,
     type=lambda _: click.get_current_context().meta.update({VERBOSE: True}),
 )
 max_bytes_option = option(
     "--max-bytes=SIZE",
-    "Largest size of a compressed input when unpacked, such as 4G [default: 1G or 100 times the "
-    "file, at most the free memory].",
-    LIMITS,
+    "Largest size of a compressed input when unpacked [default: 1G or 100 times the file].",
+    "Overlap and limits",
     type=_limit_bytes,
     expose_value=False,
     is_eager=True,  # before files named by other options are read
 )
+_SHARED = list_options(
+    f"""
+    -m --measure=M... measures  Measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.
+    -t --task=PRESET... tasks  Official settings, such as 2009.Focused.
+
+    Judgements and topics:
+    --topics={"|".join(TOPIC_POLICIES)}  Average over all judged topics (missing ones score 0),
+        those in the run, or those in all runs.
+    --undefined={"|".join(UNDEFINED_POLICIES)}  Leave topics without a defined score out of the
+        mean, or count them as 0.
+    --only-topics=LIST|@FILE  Use only these topics, such as 1,2,3, or those listed in a file.
+    --pools=LIST  Use only the assessments of these pools, such as 275,297.
+    --groups=FILE  Groups of topics, lines topic<TAB>group or JSON Lines: score each group, too.
+    --topics-file=PATH  The topic statements, with castitles for --cas and structured tasks.
+    --exclude-tags=LIST  Drop these elements from the judgements, such as collectionlink.
+    --recompute  Take the sizes of assessed elements from the collection, not from the judgements.
+
+    Overlap and limits:
+    --overlap={"|".join(OVERLAP_POLICIES)}  Treatment of overlap [default: the measure's rule].
+    --regroup  Bring interleaved results of a document together.
+    --snap  Replace a result that is not an element with the smallest enclosing element.
+    --truncate  Cut results that exceed the limits of a restricted task.
+    --lenient  Clip results to their document; keep results outside the collection, as empty.
+    --max-results=N  Cut each topic at N results [default: 1500 up to 2006 and with --config].
+
+    Collection and texts:
+    --texts=PATH  Texts of the documents, for results and judgements given by text or in other
+        units: a directory, an archive, or JSON Lines of doc and text.
+    --documents=SOURCE  The source of -C: its texts, and numbers in structured queries.
+    --name-from=TAG  Documents are named by their first such element, as in 'foveal index'.
+
+    Structured queries:
+    --cas={"|".join(CAS_READINGS)}  Keep the judged elements that match the topics' queries: target
+        and support, strictly (S) or vaguely (V).
+    --support-judgements=PATH...  Judgements of the sub-topics, for --cas VS and SS; repeatable.
+    --tag-classes=LIST  Tags that queries treat as equal: ieee, or such as sec=ss1=ss2,p=ip1.
+
+    Output:
+    -q --per-topic  Print a row per topic before the means.
+    -o --output=FILE  Write here instead of standard output.
+
+    Workers:
+    -w --workers=N  Number of processes [default: one per core if the inputs are large].
+    --dask=ADDRESS  Scheduler of a Dask cluster: tcp://10.0.0.1:8786, or file: and its file.
+
+    Checks in a build:
+    --summary=FILE|github  Append a summary in Markdown; github: to $GITHUB_STEP_SUMMARY.
+    """,
+    topics="judged",
+    undefined="skip",
+)
+
+
+def shared_options(names: str) -> Decorator:
+    """Return options that several commands have, by the names of their parameters."""
+    return combine_options(*map(_SHARED.__getitem__, names.split()))
+
+
 input_options = combine_options(max_bytes_option, verbose_option)
-seed_option = option(
-    "--seed=N",
-    "Seed of the random numbers; the same seed gives the same output.",
-    type=NATURAL,
-    default=0,
-)
-summary_option = option(
-    "--summary=FILE|github",
-    "Append a summary in GitHub's Markdown to a file; github: the one in $GITHUB_STEP_SUMMARY.",
-    CHECKS,
-)
-worker_options = combine_options(
-    option("-w --workers=N", "Processes [default: one per core if the inputs are large].", WORKERS),
-    option(
-        "--dask=ADDRESS",
-        "Work on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786, or file: and "
-        "the path of a scheduler file.",
-        WORKERS,
-    ),
-)
-output_option = option("-o --output=FILE", "Write here instead of standard output.", OUTPUT)
-exact_csv_option = option(
-    "--exact-csv",
-    "In csv, write names that a spreadsheet would run (= + - @) without an apostrophe before them.",
-    OUTPUT,
-    flag_value="on",
-    type=_set_exact_csv,
-    expose_value=False,
-)
-per_topic_option = option("-q --per-topic", "Print a row per topic before the means.", OUTPUT)
-only_topics_option = option(
-    "--only-topics=LIST|@FILE",
-    "Use only these topics, such as 1,2,3, or those listed in a file.",
-    JUDGED,
-    type=parse_topics,
-)
-groups_option = option(
-    "--groups=FILE",
-    "Groups of topics, lines topic<TAB>group or JSON Lines: score each group, too, as AiP[group].",
-    JUDGED,
-)
-exclude_tags_option = option(
-    "--exclude-tags=LIST",
-    "Drop these elements from the judgements, such as collectionlink,outsidelink.",
-    JUDGED,
-    type=parse_comma_list,
-)
-texts_option = option(
-    "--texts=PATH",
-    "Texts of the documents, for results and judgements given by text or in other units: a "
-    "directory, an archive, or JSON Lines of doc and text.",
-    TEXTS,
-)
-documents_option = option(
-    "--documents=SOURCE",
-    "Directory or archive that was indexed: the texts of -C, and numbers in structured queries.",
-    TEXTS,
-)
-name_from_option = option(
-    "--name-from=TAG",
-    "Documents are named by their first such element, as in 'foveal index'.",
-    TEXTS,
-)
-topics_file_option = option(
-    "--topics-file=PATH",
-    "The topic statements: titles, and castitles for --cas and for tasks that use them.",
-    JUDGED,
-)
-tag_classes_option = option(
-    "--tag-classes=LIST",
-    "Tags that structured queries treat as equal: ieee, or a list such as sec=ss1=ss2,p=ip1.",
-    CAS,
-    type=parse_comma_list,
-)
-snap_option = option(
-    "--snap", "Replace a result that is not an element with the smallest enclosing element.", LIMITS
-)
-lenient_option = option(
-    "--lenient",
-    "Clip results that end after their document; keep results outside the collection, as empty.",
-    LIMITS,
-)
-recompute_option = option(
-    "--recompute",
-    "Take the sizes of assessed elements from the collection, not from the judgements.",
-    JUDGED,
-)
-cas_options = combine_options(
-    option(
-        "--cas",
-        "Keep the assessed elements that match the topics' queries: target, then support, each "
-        "strictly (S) or vaguely (V).",
-        CAS,
-        type=click.Choice(CAS_READINGS),
-    ),
-    option(
-        "--support-judgements=PATH...",
-        "Judgements of the sub-topics, for --cas VS and SS; repeatable.",
-        CAS,
-    ),
-    tag_classes_option,
-)
+worker_options = shared_options("workers dask")
+summary_option, output_option, groups_option = map(shared_options, ("summary", "output", "groups"))
+seed_option = option("--seed=N", "Seed of the random numbers.", type=NATURAL, default=0)
+exact_csv_option = combine_options()
 
 
 def judgements_option(*, required: bool = False) -> Decorator:
@@ -387,93 +363,16 @@ def assessors_option(*more: str, **settings: Any) -> Decorator:
     return option(
         f"--assessors={'|'.join(('union', 'majority', 'intersection', *more, 'NAME'))}",
         "Text that counts where several assessors judged a document.",
-        JUDGED,
+        "Judgements and topics",
         **{"default": "union"} | settings,
     )
 
 
 def format_option(formats: Sequence[str] = FORMATS, more: str = "") -> Decorator:
-    """Return the options for the format: by default a table on a terminal, tsv elsewhere."""
-    form = option(
-        "-f --format form",
-        f"Output format: {', '.join(formats)}{more} [default: table on a terminal, else tsv].",
-        OUTPUT,
-        type=click.Choice(formats),
-        metavar="|".join(formats) if len(formats) < 4 else "FORMAT",
-    )
-    return combine_options(form, exact_csv_option)
-
-
-def _at_most_one(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> str | None:
-    if len(values) > 1:
-        raise click.BadParameter("one measure at a time has a curve; give one")
-    return values[0] if values else None
-
-
-_MEASURES = combine_options(
-    option(
-        "-m --measure=M... measures",
-        "Measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.",
-        type=MEASURE,
-    ),
-    option("-t --task=PRESET... tasks", "Official settings, such as 2009.Focused.", type=TASK),
-)
-_ONE_MEASURE = option(
-    "-m --measure=M...", "The measure [default: charR].", type=MEASURE, callback=_at_most_one
-)
-_RULES = combine_options(
-    option(
-        "--topics",
-        "Average over all judged topics (missing ones score 0), those in the run, or those in all "
-        "runs.",
-        JUDGED,
-        type=click.Choice(TOPIC_POLICIES),
-        default="judged",
-    ),
-    option(
-        "--undefined",
-        "Topics on which a measure is undefined, such as recall without relevant text: leave them "
-        "out of the mean, or count them as 0 as trec_eval does.",
-        JUDGED,
-        type=click.Choice(UNDEFINED_POLICIES),
-        default="skip",
-    ),
-    only_topics_option,
-    option(
-        "--pools=LIST",
-        "Use only the assessments of these pools, such as 275,297.",
-        JUDGED,
-        type=parse_comma_list,
-    ),
-    assessors_option("each"),
-    option(
-        "--overlap",
-        "Treatment of overlapping results [default: the measure's own rule].",
-        LIMITS,
-        type=click.Choice(OVERLAP_POLICIES),
-    ),
-    option("--regroup", "Bring interleaved results of a document together.", LIMITS),
-    lenient_option,
-    option(
-        "--max-results=N",
-        "Cut each topic of a run at N results [default: 1500 in tasks up to 2006 and --config].",
-        LIMITS,
-    ),
-    texts_option,
-    documents_option,
-    name_from_option,
-)
-"""Options for the topics that count, and for how measures are applied."""
-_TASK_RULES = combine_options(
-    topics_file_option,
-    exclude_tags_option,
-    recompute_option,
-    snap_option,
-    option("--truncate", "Cut results that exceed the limits of a restricted task.", LIMITS),
-    cas_options,
-    worker_options,
-)
-"""Options for tasks, and for measures of elements."""
+    """Return the option for the format: by default a table on a terminal, tsv elsewhere."""
+    text = f"{', '.join(formats)}{more} [default: table on a terminal, else tsv]."
+    choice = click.Choice(formats)
+    return option("-f --format=FORMAT form", f"Output format: {text}", "Output", type=choice)
 
 
 def scoring_options(*, one_measure: bool = False) -> Decorator:
@@ -481,5 +380,14 @@ def scoring_options(*, one_measure: bool = False) -> Decorator:
 
     A command with `one_measure` has no task and no measure of elements, and works in this process.
     """
-    chosen = [_ONE_MEASURE, _RULES] if one_measure else [_MEASURES, _RULES, _TASK_RULES]
-    return combine_options(judgements_option(), collection_option(), *chosen)
+    measure = option("-m --measure=M", "The measure [default: charR].")
+    elements = "topics_file exclude_tags recompute snap truncate cas support_judgements tag_classes"
+    return combine_options(
+        judgements_option(),
+        collection_option(),
+        measure if one_measure else shared_options("measures tasks"),
+        shared_options("topics undefined only_topics pools"),
+        assessors_option("each"),
+        shared_options("overlap regroup lenient max_results texts documents name_from"),
+        shared_options("" if one_measure else f"{elements} workers dask"),
+    )

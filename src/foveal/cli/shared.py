@@ -256,6 +256,16 @@ def progress_bar(length: int, label: str) -> Iterator[Callable[[], None] | None]
         yield lambda: shown.update(1)
 
 
+@contextmanager
+def share_bar(label: str) -> Iterator[Callable[[float], None] | None]:
+    """Show a progress bar on a terminal for work whose finished share is known."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=1000, label=label, file=sys.stderr) as bar:
+        yield lambda share: bar.update(int(1000 * share) - bar.pos)
+
+
 # -- checks in a build -------------------------------------------------------------------------
 
 
