@@ -51,4 +51,4 @@ def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_format_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     outcome = call(capsys, "formats", "jsonlines")
     assert outcome.code == 2
-    assert outcome.err[:52] == "foveal: unknown format 'jsonlines'; expected fol, "
+    assert outcome.err[:50] == "foveal: unknown format 'jsonlines'; expected fol, "

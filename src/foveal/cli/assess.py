@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from foveal.assess.procedure import PROCEDURES
 from foveal.cli import options as opt
-from foveal.cli.options import option
 from foveal.cli.shared import choose_format, emit, progress_bar, say, share_bar, warn
 from foveal.errors import InputError, UsageError, counted, escape_controls
 
@@ -47,21 +46,29 @@ def command() -> None:
     """
 
 
-_campaign = click.argument("campaign", metavar="CAMPAIGN")
-_collection = option("-C --collection=INDEX", "The collection index [default: the stored path].")
-_topics = option("--topic=TOPIC... topics", "Only this topic; repeatable [default: all].")
-_assessors = option("--assessor=NAME... assessors", "Only this assessor; repeatable.")
+def _subcommand(
+    name: str, example: str, table: str = "", *more: opt.Decorator, **defaults: Any
+) -> Callable[[Callable[[Campaign, SimpleNamespace], None]], click.Command]:
+    """Return the decorator of a command on an open campaign, with the options of a table."""
 
+    def decorate(function: Callable[[Campaign, SimpleNamespace], None]) -> click.Command:
+        def run(campaign: str, collection: str | None, **options: Any) -> None:
+            from foveal.assess.schema import damage
+            from foveal.assess.store import Campaign
+            from foveal.collection import Collection
 
-@contextlib.contextmanager
-def _open(path: str, collection: str | None) -> Iterator[Campaign]:
-    from foveal.assess.schema import damage
-    from foveal.assess.store import Campaign
-    from foveal.collection import Collection
+            index = None if collection is None else Collection.open(collection)
+            with Campaign.open(campaign, collection=index) as opened, damage(Path(campaign)):
+                function(opened, SimpleNamespace(**options))
 
-    index = None if collection is None else Collection.open(collection)
-    with Campaign.open(path, collection=index) as campaign, damage(Path(path)):
-        yield campaign
+        run.__doc__ = function.__doc__
+        stored = "-C --collection=INDEX  The collection index [default: the stored path]."
+        campaign = click.argument("campaign", metavar="CAMPAIGN")
+        options: tuple[opt.Decorator, ...] = (campaign, *more, opt.options(table, **defaults))
+        made = opt.combine_options(*options, opt.options(stored))(run)
+        return command.command(name, examples=(example,))(made)
+
+    return decorate
 
 
 def _check_known(campaign: Campaign, assessors: Sequence[str], topics: Sequence[str]) -> None:
@@ -83,25 +90,24 @@ def _check_known(campaign: Campaign, assessors: Sequence[str], topics: Sequence[
         "foveal assess init my.campaign -C a.fvx --topics t.xml --pool p.jsonl --assessor ann",
     ),
 )
-@_campaign
-@option("-C --collection=INDEX", "The index of the collection.", required=True)
-@option("--topics=PATH...", "The topics; repeatable.", required=True)
-@option("--pool=FILE", "The pool that 'foveal pool' wrote.", required=True)
-@opt.shared_options("documents")
-@option("--name-from=path|TAG", "Names of documents, as given to 'foveal index'.", default="path")
-@option("--assessor=NAME... assessors", "An assessor of all topics; repeatable.")
-@option(
-    "--procedure",
-    "2006: highlights and a best entry point. 2005: also the exhaustivity of elements. 2003: "
-    "exhaustivity and specificity of pooled elements.",
-    type=click.Choice(PROCEDURES),
-    default=PROCEDURES[0],
-)
-@option("--blind/--open", "Hide or show the work of other assessors.", default=True)
-@option(
-    "--store=all|pooled",
-    "Documents to store in the campaign; others are read from SOURCE when somebody opens them "
-    "[default: all, of a collection of up to 200 million characters].",
+@click.argument("campaign", metavar="CAMPAIGN")
+@opt.options(
+    f"""
+    -C --collection=INDEX  The index of the collection. Required.
+    --topics=PATH...  The topics; repeatable. Required.
+    --pool=FILE  The pool that 'foveal pool' wrote. Required.
+    --documents=SOURCE  What was indexed [default: its name, beside the index].
+    --name-from=path|TAG  Source of the names of documents, as given to 'foveal index'.
+    --assessor=NAME... assessors  An assessor of all topics; repeatable.
+    --procedure={"|".join(PROCEDURES)}  2006: highlights and a best entry point. 2005: also the
+        exhaustivity of elements. 2003: exhaustivity and specificity of pooled elements.
+    --blind/--open  Hide or show the work of other assessors.
+    --store=all|pooled  Documents to store in the campaign; others are read from SOURCE when
+        somebody opens them [default: all, of a collection of up to 200 million characters].
+    """,
+    name_from="path",
+    procedure=PROCEDURES[0],
+    blind=True,
 )
 @opt.max_bytes_option
 def _init(
@@ -149,35 +155,23 @@ def _init(
 # -- export and import ----------------------------------------------------------------------------
 
 
-@command.command(
-    "export", examples=("foveal assess export my.campaign -o out --to inex2006 --assessor ann",)
+@_subcommand(
+    "export",
+    "foveal assess export my.campaign -o out --to inex2006 --assessor ann",
+    """
+    -o --output=OUT  File or folder to write. Required.
+    --to=jsonl|fol|trec|inex2006|inex2005|inex2003 form  The format; those of INEX are folders with
+        a file for each topic and assessor.
+    --topic=TOPIC... topics  Export only this topic; repeatable.
+    --assessor=NAME... assessors  Export only the assessments of this assessor; repeatable.
+    --final  Export the adjudicated assessments.
+    --combine=union|majority|intersection  Combine assessors: text that any, most or all marked.
+    --all everything  Export assessments that are not validated, too.
+    """,
+    opt.verbose_option,
+    form="jsonl",
 )
-@_campaign
-@option("-o --output=OUT", "File or folder to write.", required=True)
-@option(
-    "--to=jsonl|fol|trec|inex2006|inex2005|inex2003 form",
-    "The format; those of INEX are folders with a file for each topic and assessor.",
-    default="jsonl",
-)
-@_assessors
-@option("--final", "Export the adjudicated assessments.")
-@option(
-    "--combine=union|majority|intersection",
-    "Combine assessors: text that any, most or all of them highlighted.",
-)
-@option("--all everything", "Export assessments that are not validated, too.")
-@_topics
-@_collection
-@opt.verbose_option
-def _export(
-    campaign: str,
-    output: str,
-    form: str,
-    assessors: tuple[str, ...],
-    topics: tuple[str, ...],
-    collection: str | None,
-    **options: Any,
-) -> None:
+def _export(opened: Campaign, given: SimpleNamespace) -> None:
     """Write assessments as judgements, in any format that can hold them.
 
     By default the validated assessments of all assessors, each apart. Content that the format
@@ -188,78 +182,68 @@ def _export(
     from foveal.files.atomic import same_file
     from foveal.formats import find_format, write_judgements
 
-    if options["final"] and assessors:
+    output, form = given.output, given.form
+    if given.final and given.assessors:
         raise UsageError("--final is instead of --assessor; give one of them")
-    if output != "-" and same_file(output, campaign):
+    if output != "-" and same_file(output, opened.path):
         raise UsageError(f"{output} is read by this command; choose another file to write")
-    with _open(campaign, collection) as opened:
-        _check_known(opened, assessors, topics)
-        found = judgements(
-            opened,
-            assessors=FINAL if options["final"] else assessors or None,
-            validated_only=not options["everything"],
-            topics=topics or None,
+    _check_known(opened, given.assessors, given.topics)
+    chosen = FINAL if given.final else given.assessors or None
+    validated = not given.everything
+    found = judgements(
+        opened, assessors=chosen, validated_only=validated, topics=given.topics or None
+    )
+    if not len(found):
+        what = "validated (--all takes the rest, too)" if validated else "assessed"
+        text = f"there is nothing to export: no document is {what}"
+        raise InputError.at("campaign.empty", str(opened.path), None, text)
+    if given.combine is not None:
+        found = found.combined(given.combine)
+    elif form in ("fol", "trec") and found.several_assessors:  # which name no assessor
+        raise UsageError(
+            f"{form} holds one judgement of a document, and several people assessed some; choose "
+            "an assessor (--assessor), the adjudicated assessments (--final) or --combine"
         )
-        if not len(found):
-            what = "assessed" if options["everything"] else "validated (--all takes the rest, too)"
-            text = f"there is nothing to export: no document is {what}"
-            raise InputError.at("campaign.empty", campaign, None, text)
-        if options["combine"] is not None:
-            found = found.combined(options["combine"])
-        elif form in ("fol", "trec") and found.several_assessors:  # which name no assessor
-            choices = "--assessor, --final or --combine"
-            raise UsageError(f"{form} holds one judgement of a document; choose with {choices}")
-        found = prepared(found, opened.collection, form)
+    found = prepared(found, opened.collection, form)
     write_judgements(found, output, form)
     losses = find_format(form, "judgements").list_losses(found)
     warn((*found.notes, *(f"not kept in {form}: {loss}" for loss in losses)))
     say(f"{counted(len(found), 'document')} judged, {int(found.relevant.sum())} of them relevant")
 
 
-@command.command(
+@_subcommand(
     "import",
-    short_help="Import judgements as assessments, to continue from.",
-    examples=("foveal assess import my.campaign judged.jsonl --assessor ann",),
+    "foveal assess import my.campaign judged.jsonl --assessor ann",
+    """
+    --assessor=NAME  The assessor who gets the assessments.
+    --final  Import as the adjudicated assessments.
+    --from=NAME|union|majority|intersection chosen  One of several assessors in the files, or a
+        combination of all.
+    --replace  Replace existing assessments; their history stays.
+    --add  Add documents outside the pools to the pools.
+    """,
+    click.argument("judgements", nargs=-1, required=True, metavar="JUDGEMENTS..."),
+    opt.input_options,
 )
-@_campaign
-@click.argument("judgements", nargs=-1, required=True, metavar="JUDGEMENTS...")
-@option("--assessor=NAME", "The assessor who gets the assessments.")
-@option("--final", "Import as the adjudicated assessments.")
-@option(
-    "--from=NAME|union|majority|intersection chosen",
-    "One of several assessors in the files, or a combination of all.",
-)
-@option("--replace", "Replace existing assessments; their history stays.")
-@option("--add", "Add documents outside the pools to the pools.")
-@_collection
-@opt.input_options
-def _import(
-    campaign: str,
-    judgements: tuple[str, ...],
-    assessor: str | None,
-    chosen: str | None,
-    collection: str | None,
-    **options: Any,
-) -> None:
-    """Import judgements as assessments, to continue from; a second time changes nothing.
+def _import(opened: Campaign, given: SimpleNamespace) -> None:
+    """Import judgements as assessments, to continue from.
 
-    They may be of any format. Documents that are complete by the rules of the campaign are
+    A second time changes nothing. Documents that are complete by the rules of the campaign are
     validated; others wait for the assessor.
     """
     from foveal.assess.exporting import import_judgements
     from foveal.assess.store import FINAL
     from foveal.formats import read_judgements
 
-    if options.pop("final") == (assessor is not None):
+    if given.final == (given.assessor is not None):
         raise UsageError("whose are they to be? Give --assessor NAME or --final")
-    judged = read_judgements(judgements)
-    if chosen is not None:
-        judged = judged.combined(chosen)
-    with (
-        _open(campaign, collection) as opened,
-        progress_bar(len(judged), "importing") as progress,
-    ):
-        counts = import_judgements(opened, judged, assessor or FINAL, progress=progress, **options)
+    judged = read_judgements(given.judgements)
+    if given.chosen is not None:
+        judged = judged.combined(given.chosen)
+    changes = {"replace": given.replace, "add": given.add}
+    with progress_bar(len(judged), "importing") as progress:
+        who = given.assessor or FINAL
+        counts = import_judgements(opened, judged, who, progress=progress, **changes)
     warn(judged.notes)
     if outside := counts.pop("outside"):
         warn([f"documents outside the pools, left out (--add adds them): {outside}"])
@@ -270,106 +254,91 @@ def _import(
 # -- people ---------------------------------------------------------------------------------------
 
 
-@command.command("user", examples=("foveal assess user my.campaign ann --password",))
-@_campaign
-@click.argument("name")
-@option("--role=assessor|organiser", "The role [default: assessor, or unchanged].")
-@option("--password ask", "Ask for a password.")
-@option("--password-file=FILE|-", "Read the password from the first line.")
-@_collection
-def _user(
-    campaign: str,
-    name: str,
-    role: str | None,
-    password_file: str | None,
-    collection: str | None,
-    *,
-    ask: bool,
-) -> None:
+@_subcommand(
+    "user",
+    "foveal assess user my.campaign ann --password",
+    """
+    --role=assessor|organiser  The role [default: assessor, or unchanged].
+    --password ask  Ask for a password.
+    --password-file=FILE|-  Read the password from the first line.
+    """,
+    click.argument("name"),
+)
+def _user(opened: Campaign, given: SimpleNamespace) -> None:
     """Add a user, or change the role or password of one."""
     from foveal.assess.accounts import encode_password
 
-    encoded = None
-    if password_file is not None:
-        encoded = encode_password(opt.read_text(password_file).partition("\n")[0].rstrip("\r"))
-    elif ask:
+    encoded, name = None, given.name
+    if given.password_file is not None:
+        text = opt.read_text(given.password_file)
+        encoded = encode_password(text.partition("\n")[0].rstrip("\r"))
+    elif given.ask:
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
         encoded = encode_password(password)
-    with _open(campaign, collection) as opened:
-        if opened.user(name) is None:
-            opened.add_user(name, role or "assessor", encoded)
-        else:
-            if role is not None:
-                opened.set_role(name, role)
-            if encoded is not None:
-                opened.set_password(name, encoded)
-        user = opened.user(name)
+    if opened.user(name) is None:
+        opened.add_user(name, given.role or "assessor", encoded)
+    else:
+        if given.role is not None:
+            opened.set_role(name, given.role)
+        if encoded is not None:
+            opened.set_password(name, encoded)
+    user = opened.user(name)
     assert user is not None
     say(f"{user.name}: {user.role}, {'with' if user.password else 'without'} a password")
 
 
-@command.command(
+@_subcommand(
     "assign",
-    examples=(
-        "foveal assess assign my.campaign --topic 7 --assessor ann",
-        "foveal assess assign my.campaign --each 2",
-    ),
+    "foveal assess assign my.campaign --topic 7 --assessor ann",
+    """
+    --topic=TOPIC... topics  The topic; repeatable [default: all topics].
+    --assessor=NAME... assessors  The assessor; repeatable [default: all assessors, with --each].
+    --each=N  Give each topic to N assessors, so that all get about as many documents.
+    --remove  Take the topics back; assessments stay.
+    """,
 )
-@_campaign
-@_topics
-@_assessors
-@option("--each=N", "Give each topic to N assessors, so that all get about as many documents.")
-@option("--remove", "Take the topics back; assessments stay.")
-@_collection
-def _assign(
-    campaign: str,
-    topics: tuple[str, ...],
-    assessors: tuple[str, ...],
-    each: int | None,
-    collection: str | None,
-    *,
-    remove: bool,
-) -> None:
+def _assign(opened: Campaign, given: SimpleNamespace) -> None:
     """Give topics to assessors, or take them back; --each counts existing assignments."""
     from foveal.assess.assigning import shared_out
 
-    if not assessors and each is None:
+    each, names = given.each, given.assessors
+    if not names and each is None:
         raise UsageError("to whom? Give --assessor NAME, or --each N for all of them")
-    if remove and each is not None:
+    if given.remove and each is not None:
         raise UsageError("--each gives topics out, --remove takes them back; give one of them")
-    with _open(campaign, collection) as opened:
-        _check_known(opened, assessors, topics)
-        chosen = topics or opened.topics.ids
-        pairs = [(topic, name) for topic in chosen for name in assessors]
-        if each is not None:
-            names = assessors or [u.name for u in opened.users() if u.role == "assessor"]
-            if len(set(names)) < each:
-                raise UsageError(f"--each {each}, but there are {len(set(names))} assessors")
-            work = {topic: len(opened.pool(topic)) for topic in chosen}
-            present = {topic: opened.assessors(topic) for topic in opened.topics.ids}
-            pairs = shared_out(work, names, each, present)
-        for topic, name in pairs:
-            (opened.unassign if remove else opened.assign)(topic, name)
-    say(f"assignments {'taken back' if remove else 'given'}: {len(pairs)}")
+    _check_known(opened, names, given.topics)
+    chosen = given.topics or opened.topics.ids
+    pairs = [(topic, name) for topic in chosen for name in names]
+    if each is not None:
+        names = names or [user.name for user in opened.users() if user.role == "assessor"]
+        if len(set(names)) < each:
+            raise UsageError(f"--each {each}, but there are {len(set(names))} assessors")
+        work = {topic: len(opened.pool(topic)) for topic in chosen}
+        present = {topic: opened.assessors(topic) for topic in opened.topics.ids}
+        pairs = shared_out(work, names, each, present)
+    for topic, name in pairs:
+        (opened.unassign if given.remove else opened.assign)(topic, name)
+    say(f"assignments {'taken back' if given.remove else 'given'}: {len(pairs)}")
 
 
 # -- progress and copies --------------------------------------------------------------------------
 
 
-@command.command("status", examples=("foveal assess status my.campaign -f json",))
-@_campaign
-@opt.format_option(("table", "tsv", "csv", "json"))
-@opt.output_option
-@_collection
-def _status(campaign: str, form: str | None, output: str | None, collection: str | None) -> None:
+@_subcommand(
+    "status",
+    "foveal assess status my.campaign -f json",
+    "",
+    opt.format_option(("table", "tsv", "csv", "json")),
+    opt.output_option,
+)
+def _status(opened: Campaign, given: SimpleNamespace) -> None:
     """Show the progress: a row for each topic and assessor."""
     from foveal.assess.store import Progress
     from foveal.formats.result_files import separated
     from foveal.model.tables import Table, format_tables
 
-    form = choose_format(form, output)
-    with _open(campaign, collection) as opened:
-        rows = opened.progress()
+    form, rows = choose_format(given.form, given.output), opened.progress()
+    if form == "json":
         about = {
             "campaign": str(opened.path),
             "procedure": opened.procedure,
@@ -377,86 +346,55 @@ def _status(campaign: str, form: str | None, output: str | None, collection: str
             "topics": len(opened.topics),
             "progress": [row._asdict() for row in rows],
         }
-    if form == "json":
         content = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
     elif form == "table":
         cells = tuple((*map(str, row[:6]), f"{row.seconds / 60:.1f}") for row in rows)
         content = format_tables([Table((*Progress._fields[:6], "minutes"), cells, labels=2)], form)
     else:
         content = separated(Progress._fields, rows, form)
-    emit(content, output)
+    emit(content, given.output)
 
 
-@command.command(
+@_subcommand(
     "backup",
-    short_help="Copy a campaign, also while it is served.",
-    examples=("foveal assess backup my.campaign copy.campaign",),
+    "foveal assess backup my.campaign copy.campaign",
+    "",
+    click.argument("copy", metavar="COPY"),
 )
-@_campaign
-@click.argument("copy", metavar="COPY")
-@_collection
-def _backup(campaign: str, copy: str, collection: str | None) -> None:
-    """Copy a campaign as it is at this moment, also while it is served; never over a file.
+def _backup(opened: Campaign, given: SimpleNamespace) -> None:
+    """Copy a campaign, also while it is served; never over a file.
 
     Checks that the copy is intact; a damaged campaign is reported and not copied.
     """
-    with _open(campaign, collection) as opened, share_bar("copying") as advance:
+    with share_bar("copying") as advance:
 
         def progress(done: int, of: int) -> None:
             if advance is not None:
                 advance(done / max(of, 1))
 
-        opened.backup(copy, progress=progress)
-    say(f"{copy}: {Path(copy).stat().st_size} bytes")
+        opened.backup(given.copy, progress=progress)
+    say(f"{given.copy}: {Path(given.copy).stat().st_size} bytes")
 
 
 # -- serve ----------------------------------------------------------------------------------------
 
 
-@command.command(
+@_subcommand(
     "serve",
-    examples=(
-        "foveal assess serve my.campaign",
-        "foveal assess serve my.campaign --as ann",
-        "foveal assess serve my.campaign --trusted-host assess.example.org --https",
-    ),
+    "foveal assess serve my.campaign",
+    """
+    --host=ADDRESS  Address to listen at; any but this machine's own needs passwords.
+    --port=COUNT  Port to listen at; 0 takes a free one.
+    --as=NAME who  User whom the link signs in [default: the only assessor, else the organiser].
+    --trusted-host=NAME... hosts  Host name in the address of a proxy; repeatable. With it, people
+        sign in with passwords at any address.
+    --https  Browsers reach the server by HTTPS, through a proxy.
+    --open opens  Open the link in a browser.
+    """,
+    host="127.0.0.1",
+    port=_PORT,
 )
-@_campaign
-@_collection
-@option(
-    "--host",
-    "Address to listen at; others than this machine's own need passwords.",
-    default="127.0.0.1",
-)
-@option(
-    "--port", "Port to listen at; 0 takes a free one.", type=click.IntRange(0, 65535), default=_PORT
-)
-@option(
-    "--as=NAME who", "User whom the link signs in [default: the only assessor, else the organiser]."
-)
-@option(
-    "--trusted-host=NAME... hosts",
-    "Host name in the address of a proxy; repeatable. With it, people sign in with passwords at "
-    "any address.",
-)
-@option("--https", "Browsers reach the server by HTTPS, through a proxy.")
-@option(
-    "--open/--no-open opens",
-    "Open the link in a browser [default: at a terminal].",
-    default=None,
-    show_default=False,
-)
-def _serve(
-    campaign: str,
-    collection: str | None,
-    host: str,
-    port: int,
-    who: str | None,
-    hosts: tuple[str, ...],
-    *,
-    https: bool,
-    opens: bool | None,
-) -> None:
+def _serve(opened: Campaign, given: SimpleNamespace) -> None:
     """Serve a campaign to assessors, until Ctrl-C.
 
     On this machine alone (the default) a link is printed that signs one person in, once. At any
@@ -469,55 +407,55 @@ def _serve(
     except ModuleNotFoundError as error:
         install = 'pip install -e ".[assess]" in the clone of Foveal'
         raise UsageError(f"{error.name} is not installed; install the extra: {install}") from None
+    host, hosts = given.host, given.hosts
     try:
         local = ip_address(host).is_loopback and not hosts
     except ValueError:
         local = host == "localhost" and not hosts
-    if not local and (who is not None or opens):
+    if not local and (given.who is not None or given.opens):
         raise UsageError("--as and --open are for a server on this machine alone")
     if not hosts and host in ("0.0.0.0", "::", ""):  # noqa: S104
         where = host or "every address"
         raise UsageError(f"at {where} browsers may use any name; say which with --trusted-host")
     # As systemd and docker send it.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with _open(campaign, collection) as opened:
-        opened.check_integrity()
-        access = _local_access(opened, who) if local else None
-        if access is None and not any(user.password is not None for user in opened.users()):
-            raise UsageError(
-                f"nobody in {campaign} has a password, so nobody could sign in; set them with "
-                f"'foveal assess user {campaign} NAME --password'"
-            )
-        try:
-            listening = listen(host, port)
-        except OSError as error:
-            reason = f"{error.strerror or error}; --port 0 takes a free port"
-            raise UsageError(f"cannot listen at {host}:{port}: {reason}") from None
-        with listening:
-            port = listening.getsockname()[1]
-            app = create_app(
-                opened,
-                local=access,
-                hosts=(*LOOPBACK, host) if local else (hosts or (host,)),
-                https=https,
-                # Browsers send cookies to every port of a machine: two servers must differ.
-                cookie=f"{COOKIE}_{port}" if local and port != _PORT else COOKIE,
-            )
-            address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
-            if access is not None:
-                link = f"{address}start?token={access.token}"
-                user = escape_controls(access.user)
-                click.echo(f"Open this link, which signs {user} in once; Ctrl-C stops:\n{link}")
-                if opens or (opens is None and sys.stdout.isatty()):
-                    import webbrowser
+    opened.check_integrity()
+    access = _local_access(opened, given.who) if local else None
+    if access is None and not any(user.password is not None for user in opened.users()):
+        raise UsageError(
+            f"nobody in {opened.path} has a password, so nobody could sign in; set them with "
+            f"'foveal assess user {opened.path} NAME --password'"
+        )
+    try:
+        listening = listen(host, given.port)
+    except (OSError, OverflowError) as error:
+        reason = f"{getattr(error, 'strerror', None) or error}; --port 0 takes a free port"
+        raise UsageError(f"cannot listen at {host}:{given.port}: {reason}") from None
+    with listening:
+        port = listening.getsockname()[1]
+        app = create_app(
+            opened,
+            local=access,
+            hosts=(*LOOPBACK, host) if local else (hosts or (host,)),
+            https=given.https,
+            # Browsers send cookies to every port of a machine: two servers must differ.
+            cookie=f"{COOKIE}_{port}" if local and port != _PORT else COOKIE,
+        )
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        if access is not None:
+            link = f"{address}start?token={access.token}"
+            user = escape_controls(access.user)
+            click.echo(f"Open this link, which signs {user} in once; Ctrl-C stops:\n{link}")
+            if given.opens:
+                import webbrowser
 
-                    webbrowser.open(link)
-            else:
-                click.echo(f"Serving at {address}; Ctrl-C stops.")
-                if not https:
-                    warn(["passwords are readable in the network without HTTPS (--https)"])
-            with contextlib.suppress(KeyboardInterrupt):
-                serve(app, listening, behind_proxy=bool(hosts))
+                webbrowser.open(link)
+        else:
+            click.echo(f"Serving at {address}; Ctrl-C stops.")
+            if not given.https:
+                say("warning: passwords are readable in the network without HTTPS (--https)")
+        with contextlib.suppress(KeyboardInterrupt):
+            serve(app, listening, behind_proxy=bool(hosts))
     click.echo("Stopped. Everything is saved.", err=True)
 
 

@@ -140,7 +140,7 @@ def option(spelling: str, text: str, group: str = "", **settings: Any) -> Decora
         if value.endswith("..."):
             value = value.removesuffix("...")
             settings["multiple"] = True
-        if re.fullmatch(r"[a-z-]+(\|[a-z-]+)+|[A-Z]{2}(\|[A-Z]{2})+", value):
+        if re.fullmatch(r"[a-z0-9-]+(\|[a-z0-9-]+)+|[A-Z]{2}(\|[A-Z]{2})+", value):
             settings["type"] = click.Choice(value.split("|"))
         elif value:
             settings["metavar"] = value
@@ -155,7 +155,8 @@ def options(table: str, **defaults: Any) -> Decorator:
     """Return the options of a table: in a line the spelling, two spaces, and the help text.
 
     An indented line continues the text. A line with a colon at its end is the heading for the
-    options below it. `defaults` are by name of the parameter; they are shown.
+    options below it. `defaults` are by name of the parameter; they are shown. A text that ends
+    with "Required." makes the option required.
     """
     return combine_options(*list_options(table, **defaults).values())
 
@@ -163,13 +164,15 @@ def options(table: str, **defaults: Any) -> Decorator:
 def list_options(table: str, **defaults: Any) -> dict[str, Decorator]:
     """Return the `options` of a table by the name of their parameter."""
     found, heading = {}, ""
-    for line in re.sub(r"\n +", " ", textwrap.dedent(table)).strip().split("\n"):
+    for line in re.sub(r"\n +", " ", textwrap.dedent(table)).strip().splitlines():
         if line.endswith(":"):
             heading = line[:-1]
         elif line:
             spelling, text = line.split("  ", 1)
             name = re.split("[=/]", spelling.split()[-1])[0].lstrip("-").replace("-", "_")
-            settings = {"default": defaults[name]} if name in defaults else {}
+            settings: dict[str, Any] = {"required": True} if text.endswith("Required.") else {}
+            if name in defaults:
+                settings["default"] = defaults[name]
             found[name] = option(spelling, text, heading, **settings)
     return found
 
