@@ -285,7 +285,7 @@ def test_runs_of_trec_genomics(capsys: pytest.CaptureFixture[str]) -> None:
     assert (run.name, run.start.tolist(), run.end.tolist()) == ("mine", [5, 0], [8, 9])
     for wrong, said in (
         (("--texts", "corpus"), "--texts is for runs and judgements"),
-        (("--write-topics", "t"), "--write-topics is for the questions"),
+        (("--write-topics", "t"), "--write-topics is for gold data"),
     ):
         done = convert(capsys, *form, *wrong, gold="genomics.run")
         assert done.code == 2

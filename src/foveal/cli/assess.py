@@ -81,9 +81,6 @@ def _check_known(campaign: Campaign, assessors: Sequence[str], topics: Sequence[
             raise UsageError(f"no topic {topic!r} in the campaign")
 
 
-# -- init -----------------------------------------------------------------------------------------
-
-
 @command.command(
     "init",
     examples=(
@@ -150,9 +147,6 @@ def _init(
             f"{campaign}: {counted(len(made.topics), 'topic')}, {counted(pooled, 'document')} to "
             f"assess, {counted(len(made.users()), 'assessor')}; procedure {made.procedure}"
         )
-
-
-# -- export and import ----------------------------------------------------------------------------
 
 
 @_subcommand(
@@ -251,9 +245,6 @@ def _import(opened: Campaign, given: SimpleNamespace) -> None:
     say(f"documents: {', '.join(said)}")
 
 
-# -- people ---------------------------------------------------------------------------------------
-
-
 @_subcommand(
     "user",
     "foveal assess user my.campaign ann --password",
@@ -321,9 +312,6 @@ def _assign(opened: Campaign, given: SimpleNamespace) -> None:
     say(f"assignments {'taken back' if given.remove else 'given'}: {len(pairs)}")
 
 
-# -- progress and copies --------------------------------------------------------------------------
-
-
 @_subcommand(
     "status",
     "foveal assess status my.campaign -f json",
@@ -366,17 +354,8 @@ def _backup(opened: Campaign, given: SimpleNamespace) -> None:
 
     Checks that the copy is intact; a damaged campaign is reported and not copied.
     """
-    with share_bar("copying") as advance:
-
-        def progress(done: int, of: int) -> None:
-            if advance is not None:
-                advance(done / max(of, 1))
-
-        opened.backup(given.copy, progress=progress)
+    opened.backup(given.copy)
     say(f"{given.copy}: {Path(given.copy).stat().st_size} bytes")
-
-
-# -- serve ----------------------------------------------------------------------------------------
 
 
 @_subcommand(
@@ -389,10 +368,11 @@ def _backup(opened: Campaign, given: SimpleNamespace) -> None:
     --trusted-host=NAME... hosts  Host name in the address of a proxy; repeatable. With it, people
         sign in with passwords at any address.
     --https  Browsers reach the server by HTTPS, through a proxy.
-    --open opens  Open the link in a browser.
+    --open/--no-open opens  Open the link in a browser.
     """,
     host="127.0.0.1",
     port=_PORT,
+    opens=False,
 )
 def _serve(opened: Campaign, given: SimpleNamespace) -> None:
     """Serve a campaign to assessors, until Ctrl-C.

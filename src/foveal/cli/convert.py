@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _FILTERS = ("cas", "topics_file", "support_judgements", "tag_classes", "exclude_tags")
 _TEXTS = ("documents", "name_from")
+_FOR_GOLD = ("repair", "drop_mismatches", "write_topics")
 
 
 @click.command(
@@ -58,7 +59,7 @@ _TEXTS = ("documents", "name_from")
 @opt.shared_options("texts documents name_from snap lenient recompute exclude_tags topics_file")
 @opt.shared_options("cas support_judgements tag_classes")
 @opt.input_options
-def command(source: str, target: str, form: str, foreign: str | None, **options: Any) -> None:
+def command(source: str, target: str, form: str, **options: Any) -> None:
     """Write a run, judgements or topics in another format.
 
     'foveal formats' lists the formats; that of IN is detected from the content. With a collection,
@@ -73,16 +74,17 @@ def command(source: str, target: str, form: str, foreign: str | None, **options:
 
     # Standard input can be read only once; of a file the path says where its texts are.
     given = Source.open(source, thorough=True) if source == "-" else source
+    foreign = options["foreign"]
     if foreign is None and (source == "-" or Path(source).is_file()):
         foreign = gold.detect_gold(given if isinstance(given, Source) else Source.open(given))
+        options["foreign"] = foreign
     kind = "run" if foreign in gold.RUN_FORMATS else "judgements" if foreign else kind_of(given)
     is_gold = kind == "judgements" and foreign is not None
     located = kind != "topics" and foreign not in gold.RUN_FORMATS
     unused = {
         "runs": () if kind == "run" else ("focus", "snap", "lenient"),
         "judgements": () if kind == "judgements" else (*_FILTERS, "recompute"),
-        "gold data of other tools": () if is_gold else ("repair", "drop_mismatches"),
-        "the questions of gold data": () if is_gold else ("write_topics",),
+        "gold data of other tools": () if is_gold else _FOR_GOLD,
         "runs and judgements": () if located else ("texts", *_TEXTS),
     }
     for purpose, names in unused.items():
@@ -94,11 +96,11 @@ def command(source: str, target: str, form: str, foreign: str | None, **options:
             raise UsageError(f"--{name} takes a collection (--collection)")
 
     if kind == "run":
-        _write(_read_run(given, form, index, foreign, options), target, form, kind)
+        _write(_read_run(given, form, index, options), target, form, kind)
     elif kind == "topics":
         _write(read_topics(given, thorough=True), target, form, kind)
     else:
-        judgements, topics = _read_judgements(given, foreign, options)
+        judgements, topics = _read_judgements(given, options)
         prepared = _prepare_judgements(judgements, form, index, options)
         # A length that only the index knows is not lost.
         _write(prepared, target, form, kind, replace(prepared, length=judgements.length))
@@ -117,11 +119,7 @@ def _write(content: Any, target: str, form: str, kind: str, complete: Any = None
 
 
 def _read_run(
-    given: str | Source,
-    form: str,
-    index: Collection | None,
-    foreign: str | None,
-    options: dict[str, Any],
+    given: str | Source, form: str, index: Collection | None, options: dict[str, Any]
 ) -> Run:
     """Return a run with the places that a format needs, and without overlap if asked."""
     from foveal.adapters.gold_formats import read_foreign_run
@@ -132,8 +130,8 @@ def _read_run(
     from foveal.formats import read_run
 
     snap, lenient = options["snap"], options["lenient"]
-    if foreign:
-        run = read_foreign_run(given, foreign)
+    if options["foreign"]:
+        run = read_foreign_run(given, options["foreign"])
     elif (texts := find_texts()) is not None:
         opened = given if isinstance(given, Source) else Source.open(given, thorough=True)
         (run,) = locate_results([opened], texts)
@@ -141,11 +139,9 @@ def _read_run(
         run = read_run(given, thorough=True)
     if index is not None:
         if problems := CONTRADICTION.list_problems(align_alone(run), index):
-            first = f"line {problems[0].line}: {problems[0].text}"
-            text = (
-                f"results whose XPath and offsets contradict each other: {len(problems)} ({first})"
-            )
-            run = replace(run, notes=(*run.notes, text))
+            count = f"{len(problems)} (line {problems[0].line}: {problems[0].text})"
+            note = f"results whose XPath and offsets contradict each other: {count}"
+            run = replace(run, notes=(*run.notes, note))
         if snap or form in ("elements", "inex"):
             passages = form == "inex" and not snap
             run = place_elements(run, index, snap=snap, lenient=lenient, passages=passages)
@@ -163,15 +159,15 @@ def _read_run(
 
 
 def _read_judgements(
-    given: str | Source, foreign: str | None, options: dict[str, Any]
+    given: str | Source, options: dict[str, Any]
 ) -> tuple[Judgements, Topics | None]:
     """Return judgements as they are, and the questions of gold data."""
     from foveal.adapters.gold_formats import read_gold
     from foveal.formats import read_judgements
 
-    if foreign:
+    if options["foreign"]:
         names = ("texts", "repair", "drop_mismatches")
-        return read_gold(given, foreign, **{name: options[name] for name in names})
+        return read_gold(given, options["foreign"], **{name: options[name] for name in names})
     located = locate_judgements([given], thorough=True)
     return located or read_judgements(given, thorough=True), None
 

@@ -13,16 +13,8 @@ from foveal.cli.options import VERBOSE, Command, options
 from foveal.cli.shared import say
 from foveal.errors import FovealError, UsageError
 
-_PARTS = (
-    "README.md",
-    "documents",
-    "topics.jsonl",
-    "judgements.jsonl",
-    "judgements.qrels",
-    "judgements_source.txt",
-    "assessments",
-    "runs",
-)
+_FILES = ("README.md", "topics.jsonl", "judgements.jsonl", "judgements.qrels")
+_PARTS = (*_FILES, "judgements_source.txt", "documents", "assessments", "runs")
 """What is copied: trying out the README in a checkout leaves other files there."""
 _MARK = ".foveal-demo"
 """A file by which a later demo knows a directory as its own."""

@@ -11,17 +11,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from foveal import collection as col
 from foveal.cli import options as opt
 from foveal.cli.shared import open_executor, say, share_bar
-from foveal.collection import (
-    WHITESPACE,
-    BuildOptions,
-    Collection,
-    Limits,
-    Shard,
-    build_index,
-    open_sources,
-)
 from foveal.collection.building import IndexSource
 from foveal.errors import InputError, UsageError, counted, escape_controls
 from foveal.files.memory import parse_size
@@ -37,7 +29,7 @@ def _verify(paths: tuple[str, ...]) -> None:
     damaged = False
     for path in paths:
         try:
-            index = Collection.open(path)
+            index = col.Collection.open(path)
             index.verify()
             size = f"{counted(len(index), 'document')}, {counted(index.elements, 'element')}"
             click.echo(f"{escape_controls(path)}: whole, {size}")
@@ -57,7 +49,7 @@ def _verify(paths: tuple[str, ...]) -> None:
 @opt.options(
     f"""
     -o --output=INDEX  The index file to write.
-    --whitespace={"|".join(WHITESPACE)}  Count white space as it is, runs as one, or not in text
+    --whitespace={"|".join(col.WHITESPACE)}  Count white space as it is, runs as one, or not in text
         nodes of white space only [default: keep, or as in the indexes given].
     --name-from=path|TAG  Name documents by their path, or by the text of their first TAG element.
     --verify  Build nothing: check that the indexes given are whole.
@@ -76,7 +68,7 @@ def _verify(paths: tuple[str, ...]) -> None:
     name_from="path",
     max_errors=0,
     max_bytes="1G",
-    **{f"max_{name}": getattr(Limits(), name) for name in _LIMITS},
+    **{f"max_{name}": getattr(col.Limits(), name) for name in _LIMITS},
 )
 @opt.worker_options
 @click.pass_context
@@ -97,12 +89,12 @@ def command(context: click.Context, /, sources: tuple[str, ...], **options: Any)
     if given.output is None:
         raise click.UsageError("there is no place for the index; expected -o INDEX")
     target = Path(given.output)
-    share = None if given.shard is None else Shard.parse(given.shard)
+    share = None if given.shard is None else col.Shard.parse(given.shard)
     began = monotonic()
-    opened = open_sources([Path(source) for source in sources])
+    opened = col.open_sources([Path(source) for source in sources])
     indexes = [source for source in opened if isinstance(source, IndexSource)]
-    limits = Limits(*(options[f"max_{name}"] for name in _LIMITS))
-    settings = BuildOptions(
+    limits = col.Limits(*(options[f"max_{name}"] for name in _LIMITS))
+    settings = col.BuildOptions(
         whitespace=given.whitespace or (indexes[0].header["whitespace"] if indexes else "keep"),
         name_tag=None if given.name_from == "path" else given.name_from,
         max_errors=given.max_errors,
@@ -118,7 +110,7 @@ def command(context: click.Context, /, sources: tuple[str, ...], **options: Any)
             if advance is not None:
                 advance(done)
 
-        summary = build_index(
+        summary = col.build_index(
             opened, target, settings, shard=share, executor=executor, progress=progress
         )
     for name in ("documents", "elements", "paths", "tags", "characters"):

@@ -15,10 +15,7 @@ from foveal.errors import UsageError
 _GAIN = ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list.")
 _EARLY = ("Early INEX", "Precision and recall over graded elements, 2002 to 2004.")
 FAMILIES = {
-    "12": (
-        "Passages and chunks (RAG)",
-        "The results of a topic as text that is read from the top.",
-    ),
+    "12": ("Passages and chunks (RAG)", "The results of a topic as text, read from the top."),
     "30": ("Other tools", "What other programs compute, to the digit, sound or not."),
     "13": ("In context", "Documents are ranked; each scores by the parts returned of it."),
     "14": ("Entry points", "A result tells the reader where to start in a document."),
@@ -160,7 +157,6 @@ def _explain_measure(name: str) -> list[str]:
     low, high = measure.range
     points = f"{measure.curve[0]} ... {measure.curve[-1]}" if measure.curve else ""
     facts = {
-        "unsound": measure.unsound,
         "formula": measure.formula,
         "source": measure.source,
         "cut-off": measure.cutoff.value,
@@ -173,6 +169,8 @@ def _explain_measure(name: str) -> list[str]:
     }
     lines = [measure.spelling, "=" * len(measure.spelling), ""]
     lines += [*inspect.cleandoc(measure.__doc__ or "").split("\n"), ""]
+    if measure.unsound:
+        lines += [*_wrap(f"unsound     {measure.unsound}", 12), ""]
     lines += [f"{fact:11} {text}" for fact, text in facts.items() if text]
     lines += ["", "parameters"] if measure.parameters else []
     for parameter in measure.parameters:

@@ -30,11 +30,7 @@ STDIN = "-"
 TEXTS_USED = "foveal.texts_used"
 """Key in the context of a command that has read the texts of documents for runs or judgements."""
 _WORTH_PROCESSES = 256 << 20
-"""Bytes of runs from which processes pay for their start.
-
-On two cores 100 runs of passages, 889 MB, take threads 4.9 s and two processes 3.7, a third of
-them 1.9 and 1.9 s, and 8 of them 1.1 and 1.3.
-"""
+"""Bytes of runs from which processes pay for their start, measured on two cores."""
 _WORTH_KEEPING = 4 << 20
 """Bytes of runs from which keeping freed memory saves more time than it takes to set up."""
 _NOT_SCORING = ("texts", "dask")
