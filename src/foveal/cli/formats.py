@@ -34,9 +34,15 @@ def command(name: str | None, form: str) -> None:
         raise UsageError(f"unknown format {name!r}; expected {names}")
     lines: list[str] = []
     if form == "json":
-        fields = ("kind", "name", "reads", "explanation", "example")
         records = [
-            {**{field: getattr(one, field) for field in fields}, "writes": one.write is not None}
+            {
+                "kind": one.kind,
+                "name": one.name,
+                "reads": one.reads,
+                "writes": one.write is not None,
+                "explanation": one.explanation,
+                "example": one.example,
+            }
             for one in found
         ]
         lines.append(json.dumps(records, indent=1))

@@ -293,7 +293,9 @@ def conclude(checks: Sequence[Check], target: Path | None, text: Callable[[], st
 
 
 def choose_format(form: str | None, output: str | None) -> str:
-    """Return the given format; by default a table on a terminal, else tsv."""
+    """Return the given format; by default a table on a terminal, else tsv, but not in a picture."""
+    if form is None and output and Path(output).suffix.lower() in (".svg", ".png", ".pdf"):
+        raise UsageError(f"{output}: numbers cannot be written as a picture; see 'foveal plot'")
     return form or ("table" if sys.stdout.isatty() and output is None else "tsv")
 
 
