@@ -90,9 +90,9 @@ def _check_known(campaign: Campaign, assessors: Sequence[str], topics: Sequence[
 @click.argument("campaign", metavar="CAMPAIGN")
 @opt.options(
     f"""
-    -C --collection=INDEX  The index of the collection. Required.
-    --topics=PATH...  The topics; repeatable. Required.
-    --pool=FILE  The pool that 'foveal pool' wrote. Required.
+    -C --collection=INDEX  The index of the collection. [required]
+    --topics=PATH...  The topics; repeatable. [required]
+    --pool=FILE  The pool that 'foveal pool' wrote. [required]
     --documents=SOURCE  What was indexed [default: its name, beside the index].
     --name-from=path|TAG  Source of the names of documents, as given to 'foveal index'.
     --assessor=NAME... assessors  An assessor of all topics; repeatable.
@@ -153,7 +153,7 @@ def _init(
     "export",
     "foveal assess export my.campaign -o out --to inex2006 --assessor ann",
     """
-    -o --output=OUT  File or folder to write. Required.
+    -o --output=OUT  File or folder to write. [required]
     --to=jsonl|fol|trec|inex2006|inex2005|inex2003 form  The format; those of INEX are folders with
         a file for each topic and assessor.
     --topic=TOPIC... topics  Export only this topic; repeatable.

@@ -125,6 +125,11 @@ class Option(click.Option):
         super().__init__(*args, **settings)
         self.group = group
 
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)  # "x>=1" says little
+        return extra
+
 
 def option(spelling: str, text: str, group: str = "", **settings: Any) -> Decorator:
     """Return an option, under the heading `group` of ``--help-all``; its default is shown.
@@ -156,7 +161,7 @@ def options(table: str, **defaults: Any) -> Decorator:
 
     An indented line continues the text. A line with a colon at its end is the heading for the
     options below it. `defaults` are by name of the parameter; they are shown. A text that ends
-    with "Required." makes the option required.
+    with "[required]" makes the option required.
     """
     return combine_options(*list_options(table, **defaults).values())
 
@@ -170,9 +175,10 @@ def list_options(table: str, **defaults: Any) -> dict[str, Decorator]:
         elif line:
             spelling, text = line.split("  ", 1)
             name = re.split("[=/]", spelling.split()[-1])[0].lstrip("-").replace("-", "_")
-            settings: dict[str, Any] = {"required": True} if text.endswith("Required.") else {}
+            settings: dict[str, Any] = {"required": text.endswith(" [required]")}
             if name in defaults:
                 settings["default"] = defaults[name]
+            text = text.removesuffix(" [required]")  # Click shows it
             found[name] = option(spelling, text, heading, **settings)
     return found
 
