@@ -275,7 +275,7 @@ def commands_page() -> str:
 def _subcommands(group: click.Group, context: click.Context) -> Iterator[str]:
     """The sections of the commands of a group, and of their own commands."""
     for name in group.list_commands(context):
-        command = group.get_command(context, name)
+        _, command, _ = group.resolve_command(context, [name])
         assert command is not None
         own = click.Context(command, info_name=name, parent=context)
         yield from _command(command, own)

@@ -250,7 +250,7 @@ def test_judgements_and_topics_of_a_named_or_detected_format(
         (("--focus",), "--focus is for runs; nda.json holds judge"),
         (("--texts", "none"), "none: no such file"),
         (("--from", "kilt"), "nda.json:1: $: id is missing"),
-        (("--from", "squat"), "unknown form 'squat' (--from)"),
+        (("--from", "squat"), "unknown format 'squat'; expected"),
     ):
         done = convert(capsys, *wrong, gold="nda.json")
         assert (done.code, Path("out.jsonl").exists()) == (2, False)
@@ -281,8 +281,8 @@ def test_runs_of_trec_genomics(capsys: pytest.CaptureFixture[str]) -> None:
     run = foveal.read_run("out.jsonl")
     assert (run.name, run.start.tolist(), run.end.tolist()) == ("mine", [5, 0], [8, 9])
     for wrong, said in (
-        (("--texts", "corpus"), "--texts has no use here"),
-        (("--write-topics", "t"), "--write-topics is for the ground truth"),
+        (("--texts", "corpus"), "--texts is for runs and judgements"),
+        (("--write-topics", "t"), "--write-topics is for gold data"),
     ):
         done = convert(capsys, *form, *wrong, gold="genomics.run")
         assert done.code == 2

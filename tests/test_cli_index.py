@@ -185,13 +185,10 @@ def on_terminal(*args: str) -> str:
 
 def test_a_terminal_shows_progress(articles: Path) -> None:
     shown = on_terminal("index", "articles", "-o", "x")
-    assert re.match(r"\rindexing: 100%, 2 documents, \d+\.\d MB/s +\ndocuments  2\n", shown)
+    assert re.search(r"indexing .*100%.*\ndocuments  2\n", shown, re.DOTALL)
     (articles / "bad.xml").write_text("<")
     shown = on_terminal("index", "articles", "-o", "x")
-    assert re.fullmatch(
-        r"\rindexing: 100%, 3 documents, \d+\.\d MB/s +\nbad\.xml:1: column 1: unclosed token\n",
-        shown,
-    )
+    assert shown.endswith("\nbad.xml:1: column 1: unclosed token\n")
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -48,7 +48,7 @@ def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert (written["reads"], written["writes"]) == (False, True)
 
 
-def test_an_unknown_format_is_refused_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_format_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     outcome = call(capsys, "formats", "jsonlines")
     assert outcome.code == 2
-    assert outcome.err == "foveal: unknown format 'jsonlines'; did you mean jsonl?\n"
+    assert outcome.err[:50] == "foveal: unknown format 'jsonlines'; expected fol, "

@@ -182,18 +182,6 @@ def toy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_table_calls_measures_as_asked(
-    toy: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(toy)
-    args = ("evaluate", "run", "-j", "qrels", "-m", "MAgP(beta=0.25)", "-m", "char_prec@1")
-    assert call(capsys, *args, "-f", "table").out.split()[:3] == [
-        *("run", "MAgP(beta=0.25)", "char_prec@1")
-    ]
-    rows = call(capsys, *args, "-f", "tsv").out.splitlines()[1:]
-    assert [row.split("\t")[2] for row in rows] == ["AgP(beta=0.25)", "charP@1"]
-
-
 def test_a_table_has_no_curves(
     toy: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,7 +59,7 @@ def test_bad_lines_and_what_is_wrong_with_the_others_come_together(
     ]
 
 
-def test_a_table_shows_20_lines_of_a_file_with_every_kind_among_them(
+def test_a_table_shows_20_lines_of_a_file_and_counts_the_others(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     bad = "".join(f"1 Q0 d{i} 2 x mine 0 4\n" for i in range(50))
@@ -70,8 +70,8 @@ def test_a_table_shows_20_lines_of_a_file_with_every_kind_among_them(
     assert len(ones) == 21
     assert ones[18:] == [
         "one:21: score 'x' is not a finite number [run.score]",
-        "one:53: repeats the result on line 1 (topic '1', document 'd') [run.duplicate]",
-        "one: ... and 31 more: run.score 31; -f json has all",
+        "one:22: score 'x' is not a finite number [run.score]",
+        "one: ... and 31 more: run.score 30, run.duplicate 1; -f json has all",
     ]
     assert [line for line in lines if line.startswith("two:")] == lines[21:]
     assert outcome.err.startswith("2 files, ")

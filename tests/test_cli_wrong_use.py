@@ -66,7 +66,7 @@ def test_wrong_use_is_refused(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["evaluat"], "No such command 'evaluat'. Did you mean 'evaluate'?"),
+        (["evaluat"], "No such command 'evaluat'. (Did you mean one of: 'evaluate', "),
         (["evaluate", "run"], "Missing option '-j' / '--judgements'."),
         (["evaluate", "-j", "qrels"], "Missing argument 'RUN...'."),
         (["evaluate", "run", "-j", "qrels", "--overlap", "no"], "'no' is not one of 'error', "),

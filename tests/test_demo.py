@@ -12,15 +12,13 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from statistics import fmean
 
 import pytest
 
 import foveal
 from command import Outcome, assert_refused, call
 from foveal.cli import main
-from foveal.cli.demo import _name_leaders, find_campaign
-from foveal.model import Results
+from foveal.cli.demo import find_campaign
 
 ROOT = Path(__file__).resolve().parents[1]
 CAMPAIGN = ROOT / "examples" / "crossings"
@@ -66,7 +64,7 @@ def test_it_goes_from_documents_to_a_report(demo: Outcome, base: Path) -> None:
     presets = set(re.findall(r"-t (\S+)", demo.out))
     assert presets == {"2009.Focused", "2005.CO.Thorough", "2009.RelevantInContext"}
     assert all((base / "my demo" / name).stat().st_size for name in MADE)
-    assert f"The report is {Path('my demo', 'report.html')}" in demo.out
+    assert "The report is 'my demo'/report.html" in demo.out
 
 
 def test_what_is_printed_fits_a_terminal(demo: Outcome) -> None:
@@ -201,7 +199,7 @@ def test_a_directory_that_cannot_be_made_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    assert_refused(call(capsys, "demo", "-o", "file/x"), "file/x: cannot be written: ")
+    assert_refused(call(capsys, "demo", "-o", "file/x"), "file/x: Not a directory")
 
 
 def test_a_step_that_fails_ends_the_demo(
@@ -263,21 +261,3 @@ def test_an_installed_package_brings_the_campaign_along(tmp_path: Path) -> None:
     missing = run()
     assert missing.returncode == 2
     assert missing.stderr.startswith("foveal: the example campaign is missing from this install")
-
-
-# -- sentences -----------------------------------------------------------------------------------
-
-
-def results(**scores: list[float]) -> Results:
-    """AiP as given, and P@1 by which the order is the other way round."""
-    rows = []
-    for run, values in scores.items():
-        for topic, value in [*((str(t), v) for t, v in enumerate(values)), ("all", fmean(values))]:
-            rows += [(run, topic, "AiP", value), (run, topic, "P@1", 1 - value)]
-    return Results.from_tidy(rows, {})
-
-
-def test_sentences_say_who_leads() -> None:
-    two = results(a=[0.5, 0.7], b=[0.3, 0.1])
-    assert _name_leaders(two, "AiP", "AiP") == "a leads, by AiP and by AiP."
-    assert _name_leaders(two, "AiP", "P@1").startswith("By AiP a leads (0.6000), by P@1 b (0.8000)")

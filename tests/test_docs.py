@@ -65,7 +65,7 @@ def test_every_preset_is_listed(site: Path, preset) -> None:
 @pytest.mark.parametrize("name", cli.list_commands(CONTEXT))
 def test_every_command_has_its_options(site: Path, name: str) -> None:
     text = section(page(site, "commands"), name, 2)
-    for parameter in cli.get_command(CONTEXT, name).params:
+    for parameter in cli.resolve_command(CONTEXT, [name])[1].params:
         if isinstance(parameter, click.Option):
             assert f"<code>{parameter.opts[0]}" in text
 

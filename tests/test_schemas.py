@@ -43,7 +43,7 @@ def list_json_commands(command: click.Command, name: str = "") -> Iterator[str]:
     if isinstance(command, click.Group):
         context = click.Context(command)
         for inner in command.list_commands(context):
-            found = command.get_command(context, inner)
+            _, found, _ = command.resolve_command(context, [inner])
             assert found is not None
             yield from list_json_commands(found, f"{name} {inner}")
 

@@ -250,7 +250,7 @@ def test_fail_under_is_refused_before_scoring(
         assert_refused(call(capsys, "evaluate", "old.run", "-j", "qrels", *args), message)
     (folder / "c.prop").write_text("")
     outcome = call(capsys, "evaluate", "--config", "c.prop", "--fail-under", "AiP=0.1")
-    assert_refused(outcome, "foveal: --config scores block by block")
+    assert_refused(outcome, "foveal: --config names the measures; leave out")
 
 
 # -- compare -------------------------------------------------------------------------------------

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import atexit
-import errno
 import gc
 import importlib
 import io
 import os
 import signal
 import sys
-import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import click
 
 from foveal._version import __version__
 from foveal.errors import FovealError, FovealWarning, InputError, escape_controls
-
-if TYPE_CHECKING:
-    from types import FrameType
-
-    from click.shell_completion import CompletionItem
 
 _COMMANDS = {
     "demo": ("demo", "Run a whole campaign on the bundled example."),
@@ -63,55 +56,27 @@ COMPLETE = "_FOVEAL_COMPLETE"
 _DEBUG = "FOVEAL_DEBUG"
 _OBJECTS_AT_START = 200_000
 """More objects than importing NumPy, Polars and Foveal makes; none of them becomes garbage."""
-_TERMINATED = 128 + signal.SIGTERM
-
-
-# -- commands ----------------------------------------------------------------------------------
 
 
 class _CommandGroup(click.Group):
-    """Commands whose modules are imported only when they run."""
+    """Commands that are listed by their summaries, and imported only when they run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx  # click's signature
-        return list(_COMMANDS)
+        return list(self.commands)  # in the order of the table
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _COMMANDS:
-            module = importlib.import_module(f"foveal.cli.{_COMMANDS[cmd_name][0]}")
-            command: click.Command = module.command
-            if ctx.resilient_parsing:  # the shell asks for completions
-                from foveal.cli.options import complete_files
-
-                return complete_files(command)
-            return command
-        if not ctx.resilient_parsing and not cmd_name.startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(cmd_name, _COMMANDS, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"No such command {cmd_name!r}.{hint}")
-        return None
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        if incomplete.startswith("-"):
-            return super().shell_complete(ctx, incomplete)
-        return [
-            CompletionItem(name, help=text)
-            for name, (_, text) in _COMMANDS.items()
-            if name.startswith(incomplete)
-        ]
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if name in _COMMANDS:
+            command = importlib.import_module(f"foveal.cli.{_COMMANDS[name][0]}").command
+        return name, command, rest
 
 
 cli = _CommandGroup(
     "foveal",
+    commands=[click.Command(name, short_help=text) for name, (_, text) in _COMMANDS.items()],
     help="Foveal: evaluation of focused retrieval, character by character.",
     epilog="Example: foveal evaluate my.run -j qrels.txt -t 2009.Focused",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -124,42 +89,30 @@ def main(args: Sequence[str] | None = None) -> None:
     if args is None:  # this process is the command: do not look for garbage at start and end
         gc.set_threshold(_OBJECTS_AT_START)
         atexit.register(gc.freeze)
-    words = sys.argv[1:] if args is None else [*args]
-    _guard_streams()
+        # End as on an interruption: clean-ups run, other processes end.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed: no other file may get its number
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
     try:
         if shell := os.environ.get(COMPLETE):
             from click.shell_completion import shell_complete
 
             sys.exit(shell_complete(cli, {}, "foveal", COMPLETE, shell))
-        with _exit_on_sigterm(), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", FovealWarning)  # commands print those of results
-            try:
-                run_words(words)
-            except click.exceptions.Exit as ended:
-                sys.stdout.flush()
-                sys.exit(ended.exit_code)
-            except SystemExit:
-                sys.stdout.flush()
-                raise
-            sys.stdout.flush()
-    except click.ClickException as error:
-        shown = io.StringIO()
-        error.show(shown)
-        _complain([escape_controls(shown.getvalue().rstrip("\n"), keep="\n")])
-    except InputError as error:
-        _complain(error.lines(_MOST_PROBLEMS))
-    except FovealError as error:
-        _complain([f"foveal: {error}"])
+            run_words(sys.argv[1:] if args is None else args)
+    except click.exceptions.Exit as ended:
+        sys.exit(ended.exit_code)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(130)
     except BrokenPipeError:  # the reader has gone
-        _discard_output()
         sys.exit(0)
-    except _StandardOutputError as error:
-        _discard_output()
-        _complain([f"foveal: {error}"], code=1)
-    except (MemoryError, OSError) as error:
-        _complain([escape_controls(_describe_failure(error), keep="\n")])
+    except (click.ClickException, FovealError, MemoryError, OSError) as error:
+        for line in _describe_error(error):
+            click.echo(line, err=True)
+        sys.exit(2)
 
 
 def run_words(words: Sequence[str], **settings: Any) -> None:
@@ -178,118 +131,21 @@ def run_words(words: Sequence[str], **settings: Any) -> None:
                 print_warnings(context)
 
 
-def _complain(lines: list[str], code: int = 2) -> NoReturn:
-    for line in lines:
-        click.echo(line, err=True)
-    sys.exit(code)
-
-
-def _describe_failure(error: MemoryError | OSError) -> str:
-    """Return what the system refused; in debug mode also print where."""
+def _describe_error(error: Exception) -> Sequence[str]:
+    """Return the lines to print; in debug mode also print where the system refused something."""
+    if isinstance(error, InputError):
+        return error.lines(_MOST_PROBLEMS)
+    if isinstance(error, FovealError):
+        return [f"foveal: {error}"]
+    if isinstance(error, click.ClickException):
+        shown = io.StringIO()
+        error.show(shown)
+        return [escape_controls(shown.getvalue().rstrip("\n"), keep="\n")]
     if os.environ.get(_DEBUG, "0") not in ("", "0"):
         import traceback
 
         traceback.print_exception(error)
-    if isinstance(error, MemoryError):
-        reason = "foveal: not enough memory for this command"
-    elif error.filename is not None:
-        reason = f"{error.filename}: {error.strerror}"
-    else:
-        reason = f"foveal: {error.strerror or error}"
-    return f"{reason} ({_DEBUG}=1 shows the traceback)"
-
-
-# -- streams and signals -----------------------------------------------------------------------
-
-
-class _StandardOutputError(Exception):
-    """Standard output cannot be written: it is full or closed."""
-
-
-class _StandardOutput(io.FileIO):
-    """Standard output, whose errors are not mistaken for those of a file."""
-
-    def write(self, data: Any) -> int:
-        try:
-            return super().write(data)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            reason = "it is closed" if error.errno == errno.EBADF else error.strerror
-            raise _StandardOutputError(f"standard output cannot be written: {reason}") from None
-
-
-class _StandardError(io.FileIO):
-    """Standard error; a message that cannot be written is dropped, the exit code remains."""
-
-    def write(self, data: Any) -> int:
-        try:
-            return super().write(data)
-        except OSError:
-            return len(data)
-
-
-def _guard_streams() -> None:
-    """Open standard streams that the caller closed, and report errors of standard output.
-
-    A closed stream would leave its number to the next file that is opened. The null device takes
-    it: where data would be lost it is opened so that using it fails.
-    """
-    closed = {
-        0: (sys.stdin, os.O_WRONLY),
-        1: (sys.stdout, os.O_RDONLY),
-        2: (sys.stderr, os.O_WRONLY),
-    }
-    for number, (stream, flags) in closed.items():
-        if stream is None:
-            opened = os.open(os.devnull, flags)
-            if opened != number:
-                os.dup2(opened, number)
-                os.close(opened)
-            os.set_inheritable(number, True)  # noqa: FBT003 - as of any standard stream
-    if sys.stdin is None:
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
-    # Not where a test or a caller has put a stream of its own.
-    if sys.stdout is sys.__stdout__:
-        sys.stdout = _open_text(_StandardOutput(1, "w", closefd=False), sys.stdout)
-    if sys.stderr is sys.__stderr__:
-        sys.stderr = _open_text(
-            _StandardError(2, "w", closefd=False), sys.stderr, "backslashreplace"
-        )
-
-
-def _open_text(raw: io.FileIO, like: Any, errors: str = "strict") -> io.TextIOWrapper:
-    """Return a text stream with encoding and buffering of another, which may be None."""
-    if like is not None:
-        like.flush()
-    unbuffered = getattr(like, "write_through", False)  # PYTHONUNBUFFERED
-    stream: Any = raw if unbuffered else io.BufferedWriter(raw)
-    return io.TextIOWrapper(
-        stream,
-        encoding=getattr(like, "encoding", "utf-8"),
-        errors=getattr(like, "errors", errors),
-        line_buffering=raw.fileno() == 2 or raw.isatty(),
-        write_through=unbuffered,
-    )
-
-
-def _discard_output() -> None:
-    """Send standard output to the null device, so that Python can close it without an error."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def _exit_on_sigterm() -> Iterator[None]:
-    """End a command on SIGTERM as on an interruption: clean-ups run, other processes end."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(_signal: int, _frame: FrameType | None) -> NoReturn:
-        sys.exit(_TERMINATED)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    memory = isinstance(error, MemoryError)
+    reason = "not enough memory" if memory else getattr(error, "strerror", None) or error
+    place = getattr(error, "filename", None) or "foveal"
+    return [escape_controls(f"{place}: {reason} ({_DEBUG}=1 shows the traceback)", keep="\n")]

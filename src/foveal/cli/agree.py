@@ -18,8 +18,8 @@ from foveal.cli.shared import emit_result, warn
 )
 @opt.judgements_option(required=True)
 @opt.collection_option("where judgements are XPaths or lack the lengths of documents")
-@opt.only_topics_option
-@opt.per_topic_option
+@opt.shared_options("only_topics")
+@opt.shared_options("per_topic")
 @opt.format_option(more="; json holds everything")
 @opt.output_option
 def command(

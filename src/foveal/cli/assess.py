@@ -5,27 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from foveal.assess.procedure import PROCEDURES
-from foveal.cli.options import (
-    POSITIVE,
-    Command,
-    documents_option,
-    format_option,
-    input_options,
-    max_bytes_option,
-    option,
-    output_option,
-    verbose_option,
-)
-from foveal.cli.shared import choose_format, emit, progress_bar, say, warn
+from foveal.cli import options as opt
+from foveal.cli.shared import choose_format, emit, progress_bar, say, share_bar, warn
 from foveal.errors import InputError, UsageError, counted, escape_controls
 
 if TYPE_CHECKING:
@@ -35,17 +25,12 @@ if TYPE_CHECKING:
 ORGANISER = "organiser"
 """Who signs in on this machine to a campaign of several assessors, unless --as says otherwise."""
 _PORT = 8642
-_ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - names of every address, which are refused alone
-_FORMS = ("jsonl", "fol", "trec", "inex2006", "inex2005", "inex2003")
-_STATUS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
-_NEVER_TWICE = ("fol", "trec")
-"""Formats that name no assessor."""
 
 
 class _Group(click.Group):
     """Commands on campaigns."""
 
-    command_class = Command
+    command_class = opt.Command
 
 
 @click.group(
@@ -61,42 +46,39 @@ def command() -> None:
     """
 
 
-_campaign = click.argument("campaign", metavar="CAMPAIGN")
-_collection = option(
-    "-C --collection=INDEX", "The collection index [default: the path stored in the campaign]."
-)
-_topics = option(
-    "--topic=TOPIC topics", "Only this topic; repeatable [default: all topics].", multiple=True
-)
-_assessors = option(
-    "--assessor=NAME assessors",
-    "Only this assessor; repeatable [default: all assessors].",
-    multiple=True,
-)
+def _subcommand(
+    name: str, example: str, table: str = "", *more: opt.Decorator, **defaults: Any
+) -> Callable[[Callable[[Campaign, SimpleNamespace], None]], click.Command]:
+    """Return the decorator of a command on an open campaign, with the options of a table."""
+
+    def decorate(function: Callable[[Campaign, SimpleNamespace], None]) -> click.Command:
+        def run(campaign: str, collection: str | None, **options: Any) -> None:
+            from foveal.assess.schema import damage
+            from foveal.assess.store import Campaign
+            from foveal.collection import Collection
+
+            index = None if collection is None else Collection.open(collection)
+            with Campaign.open(campaign, collection=index) as opened, damage(Path(campaign)):
+                function(opened, SimpleNamespace(**options))
+
+        run.__doc__ = function.__doc__
+        stored = "-C --collection=INDEX  The collection index [default: the stored path]."
+        campaign = click.argument("campaign", metavar="CAMPAIGN")
+        options: tuple[opt.Decorator, ...] = (campaign, *more, opt.options(table, **defaults))
+        made = opt.combine_options(*options, opt.options(stored))(run)
+        return command.command(name, examples=(example,))(made)
+
+    return decorate
 
 
-@contextlib.contextmanager
-def _open(path: str, collection: str | None) -> Iterator[Campaign]:
-    from foveal.assess.schema import damage
-    from foveal.assess.store import Campaign
-    from foveal.collection import Collection
-
-    index = None if collection is None else Collection.open(collection)
-    with Campaign.open(path, collection=index) as campaign, damage(Path(path)):
-        yield campaign
-
-
-@contextlib.contextmanager
-def _share_bar(label: str) -> Iterator[Callable[[float], None] | None]:
-    """Show a bar on a terminal for work whose finished share is known."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    with click.progressbar(length=1000, label=label, file=sys.stderr) as bar:
-        yield lambda share: bar.update(int(1000 * share) - bar.pos)
-
-
-# -- init -----------------------------------------------------------------------------------------
+def _check_known(campaign: Campaign, assessors: Sequence[str], topics: Sequence[str]) -> None:
+    known = [user.name for user in campaign.users()]
+    for name in assessors:
+        if name not in known:
+            raise UsageError(f"no user {name!r} in the campaign ({', '.join(known) or 'nobody'})")
+    for topic in topics:
+        if topic not in campaign.topics:
+            raise UsageError(f"no topic {topic!r} in the campaign")
 
 
 @command.command(
@@ -105,45 +87,28 @@ def _share_bar(label: str) -> Iterator[Callable[[float], None] | None]:
         "foveal assess init my.campaign -C a.fvx --topics t.xml --pool p.jsonl --assessor ann",
     ),
 )
-@_campaign
-@option("-C --collection=INDEX", "The index of the collection.", required=True)
-@option("--topics=PATH", "The topics; repeatable.", multiple=True, required=True)
-@option("--pool=FILE", "The pool that 'foveal pool' wrote.", required=True)
-@documents_option
-@option(
-    "--name-from=path|TAG",
-    "Source of the names of documents, as given to 'foveal index'.",
-    default="path",
+@click.argument("campaign", metavar="CAMPAIGN")
+@opt.options(
+    f"""
+    -C --collection=INDEX  The index of the collection. [required]
+    --topics=PATH...  The topics; repeatable. [required]
+    --pool=FILE  The pool that 'foveal pool' wrote. [required]
+    --documents=SOURCE  What was indexed [default: its name, beside the index].
+    --name-from=path|TAG  Source of the names of documents, as given to 'foveal index'.
+    --assessor=NAME... assessors  An assessor of all topics; repeatable.
+    --procedure={"|".join(PROCEDURES)}  2006: highlights and a best entry point. 2005: also the
+        exhaustivity of elements. 2003: exhaustivity and specificity of pooled elements.
+    --blind/--open  Hide or show the work of other assessors.
+    --store=all|pooled  Documents to store in the campaign; others are read from SOURCE when
+        somebody opens them [default: all, of a collection of up to 200 million characters].
+    """,
+    name_from="path",
+    procedure=PROCEDURES[0],
+    blind=True,
 )
-@option(
-    "--assessor=NAME assessors",
-    "An assessor of all topics; repeatable. 'foveal assess assign' gives single topics.",
-    multiple=True,
-)
-@option(
-    "--procedure",
-    "2006: highlights and a best entry point. 2005: also the exhaustivity of elements. "
-    "2003: exhaustivity and specificity of pooled elements.",
-    type=click.Choice(PROCEDURES),
-    default=PROCEDURES[0],
-)
-@option("--blind/--open", "Hide or show the work of other assessors.", default=True)
-@option(
-    "--store",
-    "Documents to store in the campaign; others are read from SOURCE when somebody opens "
-    "them [default: all, of a collection of up to 200 million characters].",
-    type=click.Choice(("all", "pooled")),
-)
-@max_bytes_option
+@opt.max_bytes_option
 def _init(
-    campaign: str,
-    collection: str,
-    topics: tuple[str, ...],
-    pool: str,
-    documents: str | None,
-    name_from: str,
-    procedure: str,
-    **options: Any,
+    campaign: str, collection: str, topics: tuple[str, ...], pool: str, **options: Any
 ) -> None:
     """Make a campaign of an index, topics and a pool.
 
@@ -157,24 +122,20 @@ def _init(
     from foveal.formats.pool_files import read_pool
 
     index = Collection.open(collection)
+    name, documents = str(index.header["source"]), options.pop("documents")
     if documents is None:
-        name = str(index.header["source"])
         documents = str(Path(index.path).parent / name)
         if not Path(documents).exists():
-            raise InputError.at(
-                "documents.missing",
-                str(index.path),
-                None,
-                f"was made from {name!r}, which is not beside it; say where it is (--documents)",
-            )
-    with _share_bar("storing documents") as progress:
+            text = f"was made from {name!r}, which is not beside it; say where it is (--documents)"
+            raise InputError.at("documents.missing", str(index.path), None, text)
+    name_from = options.pop("name_from")
+    with share_bar("storing documents") as progress:
         made = Campaign.create(
             campaign,
             collection=index,
             source=documents,
             topics=read_topics(topics),
             pool=read_pool(pool),
-            procedure=procedure,
             name_tag=None if name_from == "path" else name_from,
             pool_path=pool,
             progress=progress,
@@ -184,48 +145,27 @@ def _init(
         pooled = sum(len(made.pool(topic)) for topic in made.topics.ids)
         say(
             f"{campaign}: {counted(len(made.topics), 'topic')}, {counted(pooled, 'document')} to "
-            f"assess, {counted(len(made.users()), 'assessor')}; procedure {procedure}"
+            f"assess, {counted(len(made.users()), 'assessor')}; procedure {made.procedure}"
         )
 
 
-# -- export and import ----------------------------------------------------------------------------
-
-
-@command.command(
+@_subcommand(
     "export",
-    examples=("foveal assess export my.campaign -o out --to inex2006 --assessor ann",),
+    "foveal assess export my.campaign -o out --to inex2006 --assessor ann",
+    """
+    -o --output=OUT  File or folder to write. [required]
+    --to=jsonl|fol|trec|inex2006|inex2005|inex2003 form  The format; those of INEX are folders with
+        a file for each topic and assessor.
+    --topic=TOPIC... topics  Export only this topic; repeatable.
+    --assessor=NAME... assessors  Export only the assessments of this assessor; repeatable.
+    --final  Export the adjudicated assessments.
+    --combine=union|majority|intersection  Combine assessors: text that any, most or all marked.
+    --all everything  Export assessments that are not validated, too.
+    """,
+    opt.verbose_option,
+    form="jsonl",
 )
-@_campaign
-@option("-o --output=OUT", "File or folder to write.", required=True)
-@option(
-    "--to form",
-    "The format; those of INEX are folders with a file for each topic and assessor.",
-    type=click.Choice(_FORMS),
-    default=_FORMS[0],
-)
-@_assessors
-@option("--final", "Export the adjudicated assessments.")
-@option(
-    "--combine",
-    "Combine assessors: text that any, most or all of them highlighted.",
-    type=click.Choice(("union", "majority", "intersection")),
-)
-@option("--all everything", "Export assessments that are not validated, too.")
-@_topics
-@_collection
-@verbose_option
-def _export(
-    campaign: str,
-    output: str,
-    form: str,
-    assessors: tuple[str, ...],
-    combine: str | None,
-    topics: tuple[str, ...],
-    collection: str | None,
-    *,
-    final: bool,
-    everything: bool,
-) -> None:
+def _export(opened: Campaign, given: SimpleNamespace) -> None:
     """Write assessments as judgements, in any format that can hold them.
 
     By default the validated assessments of all assessors, each apart. Content that the format
@@ -236,324 +176,205 @@ def _export(
     from foveal.files.atomic import same_file
     from foveal.formats import find_format, write_judgements
 
-    if final and assessors:
+    output, form = given.output, given.form
+    if given.final and given.assessors:
         raise UsageError("--final is instead of --assessor; give one of them")
-    if output != "-" and same_file(output, campaign):
+    if output != "-" and same_file(output, opened.path):
         raise UsageError(f"{output} is read by this command; choose another file to write")
-    with _open(campaign, collection) as opened:
-        _check_known(opened, assessors, topics)
-        found = judgements(
-            opened,
-            assessors=FINAL if final else assessors or None,
-            validated_only=not everything,
-            topics=topics or None,
+    _check_known(opened, given.assessors, given.topics)
+    chosen = FINAL if given.final else given.assessors or None
+    validated = not given.everything
+    found = judgements(
+        opened, assessors=chosen, validated_only=validated, topics=given.topics or None
+    )
+    if not len(found):
+        what = "validated (--all takes the rest, too)" if validated else "assessed"
+        text = f"there is nothing to export: no document is {what}"
+        raise InputError.at("campaign.empty", str(opened.path), None, text)
+    if given.combine is not None:
+        found = found.combined(given.combine)
+    elif form in ("fol", "trec") and found.several_assessors:  # which name no assessor
+        raise UsageError(
+            f"{form} holds one judgement of a document, and several people assessed some; choose "
+            "an assessor (--assessor), the adjudicated assessments (--final) or --combine"
         )
-        if not len(found):
-            what = "assessed" if everything else "validated (--all takes the rest, too)"
-            text = f"there is nothing to export: no document is {what}"
-            raise InputError.at("campaign.empty", campaign, None, text)
-        if combine is not None:
-            found = found.combined(combine)
-        elif form in _NEVER_TWICE and found.several_assessors:
-            raise UsageError(
-                f"{form} holds one judgement of a document, and several people assessed some; "
-                "choose one of them (--assessor), what was adjudicated (--final), or --combine"
-            )
-        found = prepared(found, opened.collection, form)
+    found = prepared(found, opened.collection, form)
     write_judgements(found, output, form)
     losses = find_format(form, "judgements").list_losses(found)
     warn((*found.notes, *(f"not kept in {form}: {loss}" for loss in losses)))
     say(f"{counted(len(found), 'document')} judged, {int(found.relevant.sum())} of them relevant")
 
 
-def _check_known(campaign: Campaign, assessors: tuple[str, ...], topics: tuple[str, ...]) -> None:
-    known = [user.name for user in campaign.users()]
-    for name in assessors:
-        if name not in known:
-            raise UsageError(f"no user {name!r} in the campaign ({', '.join(known) or 'nobody'})")
-    for topic in topics:
-        if topic not in campaign.topics:
-            raise UsageError(f"no topic {topic!r} in the campaign")
-
-
-@command.command(
+@_subcommand(
     "import",
-    short_help="Import judgements as assessments, to continue from.",
-    examples=("foveal assess import my.campaign judged.jsonl --assessor ann",),
+    "foveal assess import my.campaign judged.jsonl --assessor ann",
+    """
+    --assessor=NAME  The assessor who gets the assessments.
+    --final  Import as the adjudicated assessments.
+    --from=NAME|union|majority|intersection chosen  One of several assessors in the files, or a
+        combination of all.
+    --replace  Replace existing assessments; their history stays.
+    --add  Add documents outside the pools to the pools.
+    """,
+    click.argument("judgements", nargs=-1, required=True, metavar="JUDGEMENTS..."),
+    opt.input_options,
 )
-@_campaign
-@click.argument("judgements", nargs=-1, required=True, metavar="JUDGEMENTS...")
-@option("--assessor=NAME", "The assessor who gets the assessments.")
-@option("--final", "Import as the adjudicated assessments.")
-@option(
-    "--from=NAME|union|majority|intersection chosen",
-    "One of several assessors in the files, or a combination of all.",
-)
-@option("--replace", "Replace existing assessments; their history stays.")
-@option("--add", "Add documents outside the pools to the pools.")
-@_collection
-@input_options
-def _import(
-    campaign: str,
-    judgements: tuple[str, ...],
-    assessor: str | None,
-    chosen: str | None,
-    collection: str | None,
-    *,
-    final: bool,
-    replace: bool,
-    add: bool,
-) -> None:
-    """Import judgements as assessments, to continue from; a second time changes nothing.
+def _import(opened: Campaign, given: SimpleNamespace) -> None:
+    """Import judgements as assessments, to continue from.
 
-    They may be of any format. Documents that are complete by the rules of the campaign are
+    A second time changes nothing. Documents that are complete by the rules of the campaign are
     validated; others wait for the assessor.
     """
     from foveal.assess.exporting import import_judgements
     from foveal.assess.store import FINAL
     from foveal.formats import read_judgements
 
-    if final == (assessor is not None):
+    if given.final == (given.assessor is not None):
         raise UsageError("whose are they to be? Give --assessor NAME or --final")
-    judged = read_judgements(judgements)
-    if chosen is not None:
-        judged = judged.combined(chosen)
-    with (
-        _open(campaign, collection) as opened,
-        progress_bar(len(judged), "importing") as progress,
-    ):
-        counts = import_judgements(
-            opened, judged, assessor or FINAL, replace=replace, add=add, progress=progress
-        )
+    judged = read_judgements(given.judgements)
+    if given.chosen is not None:
+        judged = judged.combined(given.chosen)
+    changes = {"replace": given.replace, "add": given.add}
+    with progress_bar(len(judged), "importing") as progress:
+        who = given.assessor or FINAL
+        counts = import_judgements(opened, judged, who, progress=progress, **changes)
     warn(judged.notes)
-    outside = counts.pop("outside")
-    if outside:
+    if outside := counts.pop("outside"):
         warn([f"documents outside the pools, left out (--add adds them): {outside}"])
     said = [f"{number} {what}" for what, number in counts.items() if number or what == "imported"]
     say(f"documents: {', '.join(said)}")
 
 
-# -- people ---------------------------------------------------------------------------------------
-
-
-@command.command("user", examples=("foveal assess user my.campaign ann --password",))
-@_campaign
-@click.argument("name")
-@option(
-    "--role",
-    "The role [default: assessor, or unchanged].",
-    type=click.Choice(("assessor", "organiser")),
+@_subcommand(
+    "user",
+    "foveal assess user my.campaign ann --password",
+    """
+    --role=assessor|organiser  The role [default: assessor, or unchanged].
+    --password ask  Ask for a password.
+    --password-file=FILE|-  Read the password from the first line.
+    """,
+    click.argument("name"),
 )
-@option("--password ask", "Ask for a password.")
-@option("--password-file=FILE|-", "Read the password from the first line.")
-@_collection
-def _user(
-    campaign: str,
-    name: str,
-    role: str | None,
-    password_file: str | None,
-    collection: str | None,
-    *,
-    ask: bool,
-) -> None:
+def _user(opened: Campaign, given: SimpleNamespace) -> None:
     """Add a user, or change the role or password of one."""
     from foveal.assess.accounts import encode_password
 
-    if ask and password_file is not None:
-        raise UsageError("--password asks, --password-file does not; give one of them")
-    password = None
-    if ask:
+    encoded, name = None, given.name
+    if given.password_file is not None:
+        text = opt.read_text(given.password_file)
+        encoded = encode_password(text.partition("\n")[0].rstrip("\r"))
+    elif given.ask:
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    elif password_file is not None:
-        password = _read_first_line(password_file)
-    encoded = None if password is None else encode_password(password)
-    with _open(campaign, collection) as opened:
-        if opened.user(name) is None:
-            opened.add_user(name, role or "assessor", encoded)
-        else:
-            if role is not None:
-                opened.set_role(name, role)
-            if encoded is not None:
-                opened.set_password(name, encoded)
-        user = opened.user(name)
+        encoded = encode_password(password)
+    if opened.user(name) is None:
+        opened.add_user(name, given.role or "assessor", encoded)
+    else:
+        if given.role is not None:
+            opened.set_role(name, given.role)
+        if encoded is not None:
+            opened.set_password(name, encoded)
+    user = opened.user(name)
     assert user is not None
-    how = "with a password" if user.password else "without a password"
-    say(f"{user.name}: {user.role}, {how}")
+    say(f"{user.name}: {user.role}, {'with' if user.password else 'without'} a password")
 
 
-def _read_first_line(path: str) -> str:
-    try:
-        with click.open_file(path, encoding="utf-8") as stream:
-            return str(stream.readline()).rstrip("\r\n")
-    except OSError as error:
-        text = f"cannot be read: {error.strerror}"
-        raise InputError.at("file.unreadable", path, None, text) from None
-    except UnicodeDecodeError:
-        raise InputError.at("file.encoding", path, 1, "is not UTF-8") from None
-
-
-@command.command(
+@_subcommand(
     "assign",
-    examples=(
-        "foveal assess assign my.campaign --topic 7 --assessor ann",
-        "foveal assess assign my.campaign --each 2",
-    ),
+    "foveal assess assign my.campaign --topic 7 --assessor ann",
+    """
+    --topic=TOPIC... topics  The topic; repeatable [default: all topics].
+    --assessor=NAME... assessors  The assessor; repeatable [default: all assessors, with --each].
+    --each=N  Give each topic to N assessors, so that all get about as many documents.
+    --remove  Take the topics back; assessments stay.
+    """,
 )
-@_campaign
-@_topics
-@_assessors
-@option(
-    "--each",
-    "Give each topic to N assessors, so that all get about as many documents; existing "
-    "assignments count.",
-    type=POSITIVE,
-)
-@option("--remove", "Take the topics back; assessments stay.")
-@_collection
-def _assign(
-    campaign: str,
-    topics: tuple[str, ...],
-    assessors: tuple[str, ...],
-    each: int | None,
-    collection: str | None,
-    *,
-    remove: bool,
-) -> None:
-    """Give topics to assessors, or take them back."""
+def _assign(opened: Campaign, given: SimpleNamespace) -> None:
+    """Give topics to assessors, or take them back; --each counts existing assignments."""
     from foveal.assess.assigning import shared_out
 
-    if remove and each is not None:
-        raise UsageError("--each gives topics out, --remove takes them back; give one of them")
-    if not assessors and each is None:
+    each, names = given.each, given.assessors
+    if not names and each is None:
         raise UsageError("to whom? Give --assessor NAME, or --each N for all of them")
-    with _open(campaign, collection) as opened:
-        _check_known(opened, assessors, topics)
-        chosen = topics or opened.topics.ids
-        if each is None:
-            pairs = [(topic, name) for topic in chosen for name in assessors]
-        else:
-            names = assessors or [u.name for u in opened.users() if u.role == "assessor"]
-            if len(set(names)) < each:
-                raise UsageError(
-                    f"each topic to {each} assessors, but there are {len(set(names))} of them"
-                )
-            work = {topic: len(opened.pool(topic)) for topic in chosen}
-            present = {topic: opened.assessors(topic) for topic in opened.topics.ids}
-            pairs = shared_out(work, names, each, present)
-        for topic, name in pairs:
-            (opened.unassign if remove else opened.assign)(topic, name)
-    say(f"assignments {'taken back' if remove else 'given'}: {len(pairs)}")
+    if given.remove and each is not None:
+        raise UsageError("--each gives topics out, --remove takes them back; give one of them")
+    _check_known(opened, names, given.topics)
+    chosen = given.topics or opened.topics.ids
+    pairs = [(topic, name) for topic in chosen for name in names]
+    if each is not None:
+        names = names or [user.name for user in opened.users() if user.role == "assessor"]
+        if len(set(names)) < each:
+            raise UsageError(f"--each {each}, but there are {len(set(names))} assessors")
+        work = {topic: len(opened.pool(topic)) for topic in chosen}
+        present = {topic: opened.assessors(topic) for topic in opened.topics.ids}
+        pairs = shared_out(work, names, each, present)
+    for topic, name in pairs:
+        (opened.unassign if given.remove else opened.assign)(topic, name)
+    say(f"assignments {'taken back' if given.remove else 'given'}: {len(pairs)}")
 
 
-# -- progress and copies --------------------------------------------------------------------------
-
-
-@command.command("status", examples=("foveal assess status my.campaign -f json",))
-@_campaign
-@format_option(_STATUS)
-@output_option
-@_collection
-def _status(campaign: str, form: str | None, output: str | None, collection: str | None) -> None:
+@_subcommand(
+    "status",
+    "foveal assess status my.campaign -f json",
+    "",
+    opt.format_option(("table", "tsv", "csv", "json")),
+    opt.output_option,
+)
+def _status(opened: Campaign, given: SimpleNamespace) -> None:
     """Show the progress: a row for each topic and assessor."""
     from foveal.assess.store import Progress
     from foveal.formats.result_files import separated
     from foveal.model.tables import Table, format_tables
 
-    form = choose_format(form, output)
-    with _open(campaign, collection) as opened:
-        rows = opened.progress()
+    form, rows = choose_format(given.form, given.output), opened.progress()
+    if form == "json":
         about = {
             "campaign": str(opened.path),
             "procedure": opened.procedure,
             "blind": opened.blind,
             "topics": len(opened.topics),
+            "progress": [row._asdict() for row in rows],
         }
-    if form == "json":
-        about["progress"] = [row._asdict() for row in rows]
         content = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
-    elif form in ("tsv", "csv"):
-        content = separated(Progress._fields, rows, form)
+    elif form == "table":
+        cells = tuple((*map(str, row[:6]), f"{row.seconds / 60:.1f}") for row in rows)
+        content = format_tables([Table((*Progress._fields[:6], "minutes"), cells, labels=2)], form)
     else:
-        header = ("topic", "assessor", "pooled", "seen", "validated", "relevant", "minutes")
-        cells = tuple(
-            (row.topic, row.assessor, *map(str, row[2:6]), f"{row.seconds / 60:.1f}")
-            for row in rows
-        )
-        content = format_tables([Table(header, cells, labels=2)], form)
-    emit(content, output)
+        content = separated(Progress._fields, rows, form)
+    emit(content, given.output)
 
 
-@command.command(
+@_subcommand(
     "backup",
-    short_help="Copy a campaign, also while it is served.",
-    examples=("foveal assess backup my.campaign copy.campaign",),
+    "foveal assess backup my.campaign copy.campaign",
+    "",
+    click.argument("copy", metavar="COPY"),
 )
-@_campaign
-@click.argument("copy", metavar="COPY")
-@_collection
-def _backup(campaign: str, copy: str, collection: str | None) -> None:
-    """Copy a campaign as it is at this moment, also while it is served; never over a file.
+def _backup(opened: Campaign, given: SimpleNamespace) -> None:
+    """Copy a campaign, also while it is served; never over a file.
 
     Checks that the copy is intact; a damaged campaign is reported and not copied.
     """
-    with _open(campaign, collection) as opened, _share_bar("copying") as advance:
-
-        def progress(done: int, of: int) -> None:
-            if advance is not None:
-                advance(done / max(of, 1))
-
-        opened.backup(copy, progress=progress)
-    say(f"{copy}: {Path(copy).stat().st_size} bytes")
+    opened.backup(given.copy)
+    say(f"{given.copy}: {Path(given.copy).stat().st_size} bytes")
 
 
-# -- serve ----------------------------------------------------------------------------------------
-
-
-@command.command(
+@_subcommand(
     "serve",
-    examples=(
-        "foveal assess serve my.campaign",
-        "foveal assess serve my.campaign --as ann",
-        "foveal assess serve my.campaign --trusted-host assess.example.org --https",
-    ),
+    "foveal assess serve my.campaign",
+    """
+    --host=ADDRESS  Address to listen at; any but this machine's own needs passwords.
+    --port=COUNT  Port to listen at; 0 takes a free one.
+    --as=NAME who  User whom the link signs in [default: the only assessor, else the organiser].
+    --trusted-host=NAME... hosts  Host name in the address of a proxy; repeatable. With it, people
+        sign in with passwords at any address.
+    --https  Browsers reach the server by HTTPS, through a proxy.
+    --open/--no-open opens  Open the link in a browser.
+    """,
+    host="127.0.0.1",
+    port=_PORT,
+    opens=False,
 )
-@_campaign
-@_collection
-@option(
-    "--host",
-    "Address to listen at; any but this machine's own needs accounts with passwords.",
-    default="127.0.0.1",
-)
-@option(
-    "--port", "Port to listen at; 0 takes a free one.", type=click.IntRange(0, 65535), default=_PORT
-)
-@option(
-    "--as=NAME who", "User whom the link signs in [default: the only assessor, else the organiser]."
-)
-@option(
-    "--trusted-host=NAME hosts",
-    "Host name in the address of a proxy; repeatable. With it, people sign in with passwords "
-    "at any address.",
-    multiple=True,
-)
-@option("--https", "Browsers reach the server by HTTPS, through a proxy.")
-@option(
-    "--open/--no-open opens",
-    "Open the link in a browser [default: if this is a terminal].",
-    default=None,
-    show_default=False,
-)
-def _serve(
-    campaign: str,
-    collection: str | None,
-    host: str,
-    port: int,
-    who: str | None,
-    hosts: tuple[str, ...],
-    *,
-    https: bool,
-    opens: bool | None,
-) -> None:
+def _serve(opened: Campaign, given: SimpleNamespace) -> None:
     """Serve a campaign to assessors, until Ctrl-C.
 
     On this machine alone (the default) a link is printed that signs one person in, once. At any
@@ -564,58 +385,58 @@ def _serve(
     try:
         from foveal.assess.server import COOKIE, LOOPBACK, create_app, listen, serve
     except ModuleNotFoundError as error:
-        if error.name not in ("jinja2", "starlette", "uvicorn"):
-            raise
-        raise UsageError(
-            f"serving needs {error.name}, which is not installed; install the extra: "
-            'pip install -e ".[assess]" in the clone of Foveal'
-        ) from None
-    local = _is_own(host) and not hosts
-    if not local and (who is not None or opens):
-        raise UsageError("--as and --open are for a server on this machine alone")
-    if not local and not hosts and host in _ANYWHERE:
-        raise UsageError(
-            f"at {host or 'every address'} browsers may use any name; say which with --trusted-host"
-        )
-    # As systemd and docker send it; the command line restores its own handler at the end.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with _open(campaign, collection) as opened:
-        opened.check_integrity()
-        access = _local_access(opened, who) if local else None
-        if access is None and not any(user.password is not None for user in opened.users()):
-            raise UsageError(
-                f"nobody in {campaign} has a password, so nobody could sign in; set them with "
-                f"'foveal assess user {campaign} NAME --password'"
-            )
-        try:
-            listening = listen(host, port)
-        except OSError as error:
-            reason = error.strerror or error
-            raise UsageError(
-                f"cannot listen at {host}:{port}: {reason}; --port 0 takes a free port"
-            ) from None
-        with listening:
-            port = listening.getsockname()[1]
-            app = create_app(
-                opened,
-                local=access,
-                hosts=(*LOOPBACK, host) if local else (hosts or (host,)),
-                https=https,
-                # Browsers send cookies to every port of a machine: two servers must differ.
-                cookie=f"{COOKIE}_{port}" if local and port != _PORT else COOKIE,
-            )
-            _announce(access, f"[{host}]" if ":" in host else host, port, https=https, opens=opens)
-            with contextlib.suppress(KeyboardInterrupt):
-                serve(app, listening, behind_proxy=bool(hosts))
-    click.echo("Stopped. Everything is saved.", err=True)
-
-
-def _is_own(host: str) -> bool:
-    """Return True for an address that only this machine can reach."""
+        install = 'pip install -e ".[assess]" in the clone of Foveal'
+        raise UsageError(f"{error.name} is not installed; install the extra: {install}") from None
+    host, hosts = given.host, given.hosts
     try:
-        return ip_address(host).is_loopback
+        local = ip_address(host).is_loopback and not hosts
     except ValueError:
-        return host == "localhost"
+        local = host == "localhost" and not hosts
+    if not local and (given.who is not None or given.opens):
+        raise UsageError("--as and --open are for a server on this machine alone")
+    if not hosts and host in ("0.0.0.0", "::", ""):  # noqa: S104
+        where = host or "every address"
+        raise UsageError(f"at {where} browsers may use any name; say which with --trusted-host")
+    # As systemd and docker send it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    opened.check_integrity()
+    access = _local_access(opened, given.who) if local else None
+    if access is None and not any(user.password is not None for user in opened.users()):
+        raise UsageError(
+            f"nobody in {opened.path} has a password, so nobody could sign in; set them with "
+            f"'foveal assess user {opened.path} NAME --password'"
+        )
+    try:
+        listening = listen(host, given.port)
+    except (OSError, OverflowError) as error:
+        reason = f"{getattr(error, 'strerror', None) or error}; --port 0 takes a free port"
+        raise UsageError(f"cannot listen at {host}:{given.port}: {reason}") from None
+    with listening:
+        port = listening.getsockname()[1]
+        app = create_app(
+            opened,
+            local=access,
+            hosts=(*LOOPBACK, host) if local else (hosts or (host,)),
+            https=given.https,
+            # Browsers send cookies to every port of a machine: two servers must differ.
+            cookie=f"{COOKIE}_{port}" if local and port != _PORT else COOKIE,
+        )
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        if access is not None:
+            link = f"{address}start?token={access.token}"
+            user = escape_controls(access.user)
+            click.echo(f"Open this link, which signs {user} in once; Ctrl-C stops:\n{link}")
+            if given.opens:
+                import webbrowser
+
+                webbrowser.open(link)
+        else:
+            click.echo(f"Serving at {address}; Ctrl-C stops.")
+            if not given.https:
+                say("warning: passwords are readable in the network without HTTPS (--https)")
+        with contextlib.suppress(KeyboardInterrupt):
+            serve(app, listening, behind_proxy=bool(hosts))
+    click.echo("Stopped. Everything is saved.", err=True)
 
 
 def _local_access(campaign: Campaign, who: str | None) -> LocalAccess:
@@ -634,27 +455,3 @@ def _local_access(campaign: Campaign, who: str | None) -> LocalAccess:
         known = ", ".join(users) or "nobody"
         raise UsageError(f"--as {who}: nobody in the campaign has that name, only {known}")
     return LocalAccess(who, organiser=assessors == [who] or users[who] == "organiser")
-
-
-def _announce(
-    access: LocalAccess | None, host: str, port: int, *, https: bool, opens: bool | None
-) -> None:
-    """Print the address; on a terminal, open the link in a browser."""
-    place = f"http://{host}:{port}/"
-    if access is None:
-        click.echo(f"Serving at {place}; Ctrl-C stops.")
-        if not https:
-            click.echo(
-                "warning: passwords pass the network as they are; put a proxy with HTTPS in front "
-                "and say --https",
-                err=True,
-            )
-    else:
-        link = f"{place}start?token={access.token}"
-        user = escape_controls(access.user)
-        click.echo(f"Open this link, which signs {user} in once; Ctrl-C stops:\n{link}")
-        if opens or (opens is None and sys.stdout.isatty()):
-            import webbrowser
-
-            webbrowser.open(link)
-    sys.stdout.flush()

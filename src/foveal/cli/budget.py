@@ -36,7 +36,7 @@ def parse_budgets(text: str) -> tuple[int, ...]:
 @opt.option("--unit", "Unit of a budget; results give tokens.", type=_UNIT, default="characters")
 @opt.option("--at=LIST", "These budgets, as in 250,500,1000.", type=parse_budgets)
 @opt.option("--up-to", "Twenty budgets up to N [default: as lists end].", type=opt.POSITIVE)
-@opt.per_topic_option
+@opt.shared_options("per_topic")
 @opt.format_option(more="; json holds every topic and can be drawn by 'foveal plot budget'")
 @opt.output_option
 def command(

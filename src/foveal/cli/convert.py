@@ -2,60 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.options import (
-    FORMAT,
-    Command,
-    cas_options,
-    collection_option,
-    documents_option,
-    exclude_tags_option,
-    input_options,
-    lenient_option,
-    name_from_option,
-    option,
-    recompute_option,
-    snap_option,
-    texts_option,
-    topics_file_option,
-)
+from foveal.cli import options as opt
 from foveal.cli.shared import TEXTS_USED, say, warn
 from foveal.cli.texts import find_texts, locate_judgements, locate_results
-from foveal.errors import Problem, UsageError
+from foveal.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from foveal.collection import Collection
-    from foveal.model import Judgements, Run
+    from foveal.files.source import Source
+    from foveal.model import Judgements, Run, Topics
 
-_ELEMENT_RUNS = ("elements", "inex")
-_WITH_PASSAGES = ("inex2005", "inex2006")
-_WRITTEN = {
-    **dict.fromkeys(_ELEMENT_RUNS, "the XPath is"),
-    "fol": "the offsets are",
-    **dict.fromkeys(("jsonl", "parquet"), "both are"),
-}
 _FILTERS = ("cas", "topics_file", "support_judgements", "tag_classes", "exclude_tags")
 _TEXTS = ("documents", "name_from")
-_USED_BY = {
-    "run": ("focus", "snap", "lenient", *_TEXTS),
-    "judgements": (*_FILTERS, *_TEXTS, "recompute"),
-    "topics": (),
-}
-"""Options that are for one kind of input."""
 _FOR_GOLD = ("repair", "drop_mismatches", "write_topics")
-_SHOWN = 3
-_GOLD = "Data of other tools"
 
 
 @click.command(
     "convert",
-    cls=Command,
+    cls=opt.Command,
     daily="form foreign collection texts focus snap repair drop_mismatches write_topics",
     examples=(
         "foveal convert my.xml my.run --to fol -C wiki.fvx",
@@ -64,52 +34,27 @@ _GOLD = "Data of other tools"
 )
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@option("--to=FORMAT form", "The format to write.", required=True, type=FORMAT)
-@option(
-    "--from=NAME foreign",
-    "Format of IN if another tool made it and its content does not show that: "
-    "chunking-evaluation, legalbench-rag, squad, bioasq, kilt, qasper, trec-genomics, "
-    "trec-genomics-run, web-annotation, beir, mtcb, label-studio, doccano, inception.",
-    _GOLD,
-)
-@option(
-    "--repair",
-    "Move a quote of gold data to the only place within 100 characters of its offset.",
-    _GOLD,
-)
-@option("--drop-mismatches", "Leave out quotes of gold data that do not match the text.", _GOLD)
-@option("--write-topics=FILE", "Write the questions of gold data, too, as JSON Lines.", _GOLD)
-@option(
+@opt.option("--to=FORMAT form", "The format to write.", required=True)
+@opt.option(
     "--focus",
     "Remove overlap from a run: keep the better ranked of two results that share text.",
 )
-@collection_option("to turn XPaths into offsets, or offsets into XPaths")
-@texts_option
-@documents_option
-@name_from_option
-@snap_option
-@lenient_option
-@recompute_option
-@exclude_tags_option
-@topics_file_option
-@cas_options
-@input_options
-@click.pass_context
-def command(
-    context: click.Context,
-    /,
-    source: str,
-    target: str,
-    form: str,
-    foreign: str | None,
-    texts: str | None,
-    write_topics: str | None,
-    collection: str | None,
-    *,
-    repair: bool,
-    drop_mismatches: bool,
-    **options: Any,
-) -> None:
+@opt.options(
+    """
+    Data of other tools:
+    --from=NAME foreign  Format of IN if another tool made it and its content does not show that:
+        chunking-evaluation, legalbench-rag, squad, bioasq, kilt, qasper, trec-genomics,
+        trec-genomics-run, web-annotation, beir, mtcb, label-studio, doccano, inception.
+    --repair  Move a quote of gold data to the only place within 100 characters of its offset.
+    --drop-mismatches  Leave out quotes of gold data that do not match the text.
+    --write-topics=FILE  Write the questions of gold data, too, as JSON Lines.
+    """
+)
+@opt.collection_option("to turn XPaths into offsets, or offsets into XPaths")
+@opt.shared_options("texts documents name_from snap lenient recompute exclude_tags topics_file")
+@opt.shared_options("cas support_judgements tag_classes")
+@opt.input_options
+def command(source: str, target: str, form: str, **options: Any) -> None:
     """Write a run, judgements or topics in another format.
 
     'foveal formats' lists the formats; that of IN is detected from the content. With a collection,
@@ -117,116 +62,83 @@ def command(
     Content that the format cannot hold is an error or, if it can be left out, a warning. OUT may be
     - for standard output. Gold data of other tools (--from) becomes judgements.
     """
-    from foveal.adapters.gold_formats import GOLD_FORMATS, RUN_FORMATS, detect_gold, read_gold
+    from foveal.adapters import gold_formats as gold
     from foveal.collection import Collection
     from foveal.files.source import Source
-    from foveal.formats import kind_of, read_judgements, read_run, read_topics
+    from foveal.formats import kind_of, read_topics
 
-    # Standard input can be read only once.
+    # Standard input can be read only once; of a file the path says where its texts are.
     given = Source.open(source, thorough=True) if source == "-" else source
+    foreign = options["foreign"]
     if foreign is None and (source == "-" or Path(source).is_file()):
-        foreign = detect_gold(Source.open(given) if isinstance(given, str) else given)
-    known = (*GOLD_FORMATS, *RUN_FORMATS)
-    if foreign is not None and foreign not in known:
-        raise UsageError(f"unknown form {foreign!r} (--from); expected {' or '.join(known)}")
-    if foreign is not None:
-        kind = "run" if foreign in RUN_FORMATS else "judgements"
-    else:
-        kind = kind_of(given)
-    _check_options(context, source, kind, is_gold=foreign in GOLD_FORMATS)
-    if options["snap"] and collection is None:
-        raise UsageError("--snap takes a collection (--collection)")
-    if texts is not None and (kind == "topics" or (foreign and kind == "run")):
-        raise UsageError(f"--texts has no use here; {source} holds {foreign or kind}")
-    if kind == "run" and options["documents"] is not None and collection is None:
-        raise UsageError(
-            "--documents takes a collection (--collection); without an index give --texts"
-        )
+        foreign = gold.detect_gold(given if isinstance(given, Source) else Source.open(given))
+        options["foreign"] = foreign
+    kind = "run" if foreign in gold.RUN_FORMATS else "judgements" if foreign else kind_of(given)
+    is_gold = kind == "judgements" and foreign is not None
+    located = kind != "topics" and foreign not in gold.RUN_FORMATS
+    unused = {
+        "runs": () if kind == "run" else ("focus", "snap", "lenient"),
+        "judgements": () if kind == "judgements" else (*_FILTERS, "recompute"),
+        "gold data of other tools": () if is_gold else _FOR_GOLD,
+        "runs and judgements": () if located else ("texts", *_TEXTS),
+    }
+    for purpose, names in unused.items():
+        for name in filter(options.get, names):
+            raise UsageError(f"--{name.replace('_', '-')} is for {purpose}; {source} holds {kind}")
+    index = options["collection"] and Collection.open(options["collection"])
+    for name in ("snap", "recompute", *(["documents"] if kind == "run" else [])):
+        if options[name] and index is None:
+            raise UsageError(f"--{name} takes a collection (--collection)")
+
     if kind == "run":
-        if foreign:
-            run = RUN_FORMATS[foreign](Source.open(given) if isinstance(given, str) else given)
-        elif (places := find_texts()) is not None:
-            opened = Source.open(given, thorough=True) if isinstance(given, str) else given
-            (run,) = locate_results([opened], places)
-        else:
-            run = read_run(given, thorough=True)
-        _write(_prepare_run(run, form, collection, **options), target, form, kind)
+        _write(_read_run(given, form, index, options), target, form, kind)
     elif kind == "topics":
         _write(read_topics(given, thorough=True), target, form, kind)
     else:
-        topics = None
-        if foreign:
-            judgements, topics = read_gold(
-                given, foreign, texts=texts, repair=repair, drop_mismatches=drop_mismatches
-            )
-        else:
-            located = locate_judgements([given], thorough=True)
-            judgements = located or read_judgements(given, thorough=True)
-        length = judgements.length
-        index = None if collection is None else Collection.open(collection)
+        judgements, topics = _read_judgements(given, options)
         prepared = _prepare_judgements(judgements, form, index, options)
         # A length that only the index knows is not lost.
-        _write(prepared, target, form, kind, prepared.with_columns(length=length))
-        if topics is not None and write_topics is not None:
-            _write(topics, write_topics, "jsonl", "topics")
-
-
-def _check_options(context: click.Context, source: str, kind: str, *, is_gold: bool) -> None:
-    """Refuse options that are for another kind of input."""
-    spelled = {
-        str(param.name): param.opts[0]
-        for param in context.command.params
-        if context.params.get(str(param.name)) not in (None, False, ())
-    }
-    for name in _FOR_GOLD:
-        if name in spelled and not is_gold:
-            raise UsageError(
-                f"{spelled[name]} is for the ground truth of other tools; {source} is none (--from "
-                "says what it is)"
-            )
-    held = "a run" if kind == "run" else kind
-    for wanted, names in _USED_BY.items():
-        for name in names:
-            if name in spelled and name not in _USED_BY[kind]:
-                plural = "runs" if wanted == "run" and name not in _TEXTS else "judgements"
-                raise UsageError(f"{spelled[name]} is for {plural}; {source} holds {held}")
+        _write(prepared, target, form, kind, prepared.with_columns(length=judgements.length))
+        if topics is not None and options["write_topics"] is not None:
+            _write(topics, options["write_topics"], "jsonl", "topics")
 
 
 def _write(content: Any, target: str, form: str, kind: str, complete: Any = None) -> None:
     """Write a run, judgements or topics; warn about losses, of `complete` if that is given."""
-    from foveal.formats import find_format, write_judgements, write_run, write_topics
+    from foveal import formats
 
-    writers: dict[str, Callable[[Any, str, str], None]] = {
-        "run": write_run,
-        "judgements": write_judgements,
-        "topics": write_topics,
-    }
-    writers[kind](content, target, form)
-    losses = find_format(form, kind).list_losses(content if complete is None else complete)
+    write: Any = getattr(formats, f"write_{kind}")
+    write(content, target, form)
+    losses = formats.find_format(form, kind).list_losses(content if complete is None else complete)
     warn((*getattr(content, "notes", ()), *(f"not kept in {form}: {loss}" for loss in losses)))
 
 
-def _prepare_run(
-    run: Run,
-    form: str,
-    collection: str | None,
-    *,
-    focus: bool,
-    snap: bool,
-    lenient: bool,
-    **_: Any,
+def _read_run(
+    given: str | Source, form: str, index: Collection | None, options: dict[str, Any]
 ) -> Run:
     """Return a run with the places that a format needs, and without overlap if asked."""
-    from foveal.collection import Collection
+    from foveal.adapters.gold_formats import RUN_FORMATS
     from foveal.collection.placement import place_elements, place_run
     from foveal.evaluation import conversion
     from foveal.evaluation.rules import CONTRADICTION, align_alone
+    from foveal.files.source import Source
+    from foveal.formats import read_run
 
-    if collection is not None:
-        index = Collection.open(collection)
-        contradictions = CONTRADICTION.list_problems(align_alone(run), index)
-        run = replace(run, notes=(*run.notes, *_describe_contradictions(contradictions, form)))
-        if form in _ELEMENT_RUNS or snap:
+    snap, lenient = options["snap"], options["lenient"]
+    if options["foreign"]:
+        source = given if isinstance(given, Source) else Source.open(given)
+        run = RUN_FORMATS[options["foreign"]](source)
+    elif (texts := find_texts()) is not None:
+        opened = given if isinstance(given, Source) else Source.open(given, thorough=True)
+        (run,) = locate_results([opened], texts)
+    else:
+        run = read_run(given, thorough=True)
+    if index is not None:
+        if problems := CONTRADICTION.list_problems(align_alone(run), index):
+            count = f"{len(problems)} (line {problems[0].line}: {problems[0].text})"
+            note = f"results whose XPath and offsets contradict each other: {count}"
+            run = replace(run, notes=(*run.notes, note))
+        if snap or form in ("elements", "inex"):
             passages = form == "inex" and not snap
             run = place_elements(run, index, snap=snap, lenient=lenient, passages=passages)
         else:
@@ -235,22 +147,25 @@ def _prepare_run(
         # The submission's description of its results is not true any more.
         left = {name: said for name, said in run.header.items() if name != "result-type"}
         run = replace(run, header=left)
-    if focus:
+    if options["focus"]:
         before = len(run)
         run = conversion.focus(run)
-        say(f"results removed because they overlap: {before - len(run)}")
+        say(f"{counted(before - len(run), 'result')} removed because of overlap")
     return run
 
 
-def _describe_contradictions(problems: Sequence[Problem], form: str) -> Iterable[str]:
-    """Yield a warning that paths and offsets differ, and which of them the format keeps."""
-    if problems:
-        shown = "; ".join(f"line {problem.line}: {problem.text}" for problem in problems[:_SHOWN])
-        yield (
-            "results whose XPath and offsets contradict each other, of which "
-            f"{_WRITTEN.get(form, 'neither is')} written: {len(problems)} "
-            f"({shown}{'; ...' if len(problems) > _SHOWN else ''})"
-        )
+def _read_judgements(
+    given: str | Source, options: dict[str, Any]
+) -> tuple[Judgements, Topics | None]:
+    """Return judgements as they are, and the questions of gold data."""
+    from foveal.adapters.gold_formats import read_gold
+    from foveal.formats import read_judgements
+
+    if options["foreign"]:
+        names = ("texts", "repair", "drop_mismatches")
+        return read_gold(given, options["foreign"], **{name: options[name] for name in names})
+    located = locate_judgements([given], thorough=True)
+    return located or read_judgements(given, thorough=True), None
 
 
 def _prepare_judgements(
@@ -262,21 +177,18 @@ def _prepare_judgements(
     from foveal.evaluation import conversion as to
     from foveal.evaluation.cas_filter import CasFilter
 
-    recompute, excluded = options["recompute"], options["exclude_tags"]
-    if recompute and index is None:
-        raise UsageError("--recompute takes a collection (--collection)")
-    names: tuple[str, ...] = (*_FILTERS, *_TEXTS)
-    if click.get_current_context().meta.get(TEXTS_USED) and not options["cas"]:
-        names = _FILTERS
+    excluded = options["exclude_tags"]
+    texts_used = click.get_current_context().meta.get(TEXTS_USED) and not options["cas"]
+    names = _FILTERS if texts_used else (*_FILTERS, *_TEXTS)
     # Options that are not given keep their defaults.
     cas = CasFilter.from_options(Options(**{n: options[n] for n in names if options[n]}))
     if index is not None:
         judgements = place_judgements(judgements, index)
-        if recompute:
+        if options["recompute"]:
             judgements = to.recompute_sizes(judgements, index)
         elif judgements.elements is None and (cas or excluded or form.startswith("inex")):
             judgements = to.derive_elements(judgements, index)
-        if form in _WITH_PASSAGES:
+        if form in ("inex2005", "inex2006"):
             judgements = to.name_passages(judgements, index)
     if excluded:
         elements = judgements.elements

@@ -14,9 +14,8 @@ from foveal.cli.shared import emit, list_under_headings
 @click.command("formats", cls=Command, examples=("foveal formats fol",))
 @click.argument("name", required=False, type=FORMAT)
 @option(
-    "-f --format form",
+    "-f --format=text|json form",
     "Write text, or JSON with everything known about the formats.",
-    type=click.Choice(["text", "json"]),
     default="text",
 )
 def command(name: str | None, form: str) -> None:
@@ -31,12 +30,8 @@ def command(name: str | None, form: str) -> None:
     known = list(list_formats())
     found = [one for one in known if name in (None, one.name)]
     if not found:
-        from difflib import get_close_matches
-
-        names = list(dict.fromkeys(one.name for one in known))
-        near = get_close_matches(name or "", names, 1)
-        hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(names)}"
-        raise UsageError(f"unknown format {name!r}; {hint}")
+        names = ", ".join(dict.fromkeys(one.name for one in known))
+        raise UsageError(f"unknown format {name!r}; expected {names}")
     lines: list[str] = []
     if form == "json":
         records = [
@@ -53,10 +48,8 @@ def command(name: str | None, form: str) -> None:
         lines.append(json.dumps(records, indent=1))
     elif name is None:
         marks = [("r" if one.reads else " ") + ("w" if one.write else " ") for one in found]
-        lines = list_under_headings(
-            (one.kind, one.name, f"{mark}  {one.summary}")
-            for one, mark in zip(found, marks, strict=True)
-        )
+        rows = zip(found, marks, strict=True)
+        lines = list_under_headings((f.kind, f.name, f"{mark}  {f.summary}") for f, mark in rows)
     else:
         for one in found:
             title = f"{one.name} ({one.kind})"

@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import Any
 
 import click
 
-from foveal.cli.options import Command, combine_options, input_options, option
+from foveal.cli import options as opt
 from foveal.cli.shared import emit, warn
 from foveal.errors import InputError, UsageError
 
 _TASKS = {
-    "-t": "Thorough.",
-    "-f": "Focused.",
-    "-r": "Relevant in Context, F score.",
-    "-b": "Best in Context.",
-    "-i": "Relevant in Context, T2I.",
+    "t": "Thorough.",
+    "f": "Focused.",
+    "r": "Relevant in Context, F score.",
+    "b": "Best in Context.",
+    "i": "Relevant in Context, T2I.",
 }
 
 
-@click.command("inex-eval", cls=Command, examples=("foveal inex-eval -f -q qrels.txt my.run",))
+@click.command("inex-eval", cls=opt.Command, examples=("foveal inex-eval -f -q qrels.txt my.run",))
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@combine_options(
-    *(option(f"{n} tasks", text, flag_value=n[1:], multiple=True) for n, text in _TASKS.items())
+@opt.combine_options(
+    *(opt.option(f"-{n} tasks", _TASKS[n], flag_value=n, multiple=True) for n in _TASKS)
 )
-@option(
-    "-c every_topic", "Average over all topics of the qrels; topics missing from a run score 0."
+@opt.options(
+    """
+    -c every_topic  Average over all topics of the qrels; topics missing from a run score 0.
+    -q per_topic  Print lines per topic before those on 'all'.
+    --lenient  Score results without a place (X or -1) as the official evaluator did.
+    -n=CHARACTERS  Largest distance of a best entry point that still scores.
+    -beta=WEIGHT  Weight of recall in F.
+    -irr=N  Irrelevant characters tolerated in T2I.
+    """,
+    n=500.0,
+    beta=0.25,
+    irr=300,
 )
-@option("-q per_topic", "Print lines per topic before those on 'all'.")
-@option(
-    "-n",
-    "Largest distance of a best entry point that still scores.",
-    type=click.FloatRange(min=0, min_open=True, max=1e12),
-    default=500,
-)
-@option("-beta", "Weight of recall in F.", type=click.FloatRange(min=0, max=1e6), default=0.25)
-@option("-irr", "Irrelevant characters tolerated in T2I.", type=click.IntRange(min=1), default=300)
-@option("--lenient", "Score results without a place (X or -1) as the official evaluator did.")
-@input_options
+@opt.input_options
 def command(
     qrels: str, runs: tuple[str, ...], tasks: tuple[str, ...], *, per_topic: bool, **options: Any
 ) -> None:
@@ -53,8 +52,8 @@ def command(
     """
     from foveal.evaluation.official import Evaluator
 
-    if math.isnan(options["n"]) or math.isnan(options["beta"]):
-        raise UsageError("-n and -beta are numbers")
+    if not (0 < options["n"] <= 1e12 and 0 <= options["beta"] <= 1e6):
+        raise UsageError("expected -n above 0, up to 1e12, and -beta from 0 to 1e6")
     if len(set(tasks)) != 1:
         raise UsageError("inex-eval takes one of -t, -f, -r, -b and -i")
     evaluator = Evaluator(qrels, tasks[0], **options)

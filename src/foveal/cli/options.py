@@ -8,12 +8,11 @@ calls it only where the option is given.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.types import FuncParamType
 
 from foveal.evaluation import CAS_READINGS, OVERLAP_POLICIES, TOPIC_POLICIES, UNDEFINED_POLICIES
 
@@ -26,15 +25,16 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "markdown", "latex
 """Formats of scores and result objects."""
 PROBABILITY = click.FloatRange(0, 1, min_open=True, max_open=True)
 POSITIVE = click.IntRange(min=1)
+NATURAL = click.IntRange(min=0)
+VERBOSE = "foveal.verbose"
+"""Key in the context of a command: True to print all warnings, False for the first."""
 
 
 class NameType(click.ParamType[str]):
-    """A name that the shell completes; names are listed only when it does."""
+    """The name of a measure, task, graph or format; names are listed only to complete one."""
 
-    name = "text"
-
-    def __init__(self, list_names: Callable[[], Iterable[str]]) -> None:
-        self.list_names = list_names
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -42,46 +42,77 @@ class NameType(click.ParamType[str]):
         from click.shell_completion import CompletionItem
 
         del ctx, param  # click's signature
-        return [CompletionItem(name) for name in self.list_names() if name.startswith(incomplete)]
+        names: Iterable[str]
+        if self.name == "measure":
+            from foveal.measures.base import FAMILIES  # without importing the measures
+
+            names = " ".join(FAMILIES.values()).split()
+        elif self.name == "task":
+            from foveal.evaluation.presets import PRESETS
+
+            names = PRESETS
+        elif self.name == "graph":
+            from foveal.report.graph_kinds import GRAPHS
+
+            names = GRAPHS
+        else:
+            from foveal.formats import list_formats
+
+            names = dict.fromkeys(one.name for one in list_formats())
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def _list_measures() -> Iterable[str]:
-    from foveal.measures.base import FAMILIES  # without importing the measures
-
-    return [name for names in FAMILIES.values() for name in names.split()]
+MEASURE, TASK, GRAPH, FORMAT = map(NameType, ("measure", "task", "graph", "format"))
 
 
-def _list_tasks() -> Iterable[str]:
-    from foveal.evaluation.presets import PRESETS
-
-    return PRESETS
+# -- values ------------------------------------------------------------------------------------
 
 
-def _list_graphs() -> Iterable[str]:
-    from foveal.report.graph_kinds import GRAPHS
-
-    return GRAPHS
-
-
-def _list_formats() -> Iterable[str]:
-    from foveal.formats import list_formats
-
-    return dict.fromkeys(one.name for one in list_formats())
+def parse_comma_list(text: str) -> tuple[str, ...]:
+    """Return the words of ``a,b,c``."""
+    words = tuple(filter(None, (word.strip() for word in text.split(","))))
+    if not words:
+        raise click.BadParameter(f"nothing in {text!r}")
+    return words
 
 
-MEASURE, TASK = NameType(_list_measures), NameType(_list_tasks)
-GRAPH, FORMAT = NameType(_list_graphs), NameType(_list_formats)
+def parse_topics(text: str) -> tuple[str, ...]:
+    """Return the topics of ``1,2,3``, or of ``@file`` with white space or commas between them."""
+    names = read_text(text[1:]) if text.startswith("@") else text
+    topics = tuple(names.replace(",", " ").split())
+    if not topics:
+        raise click.BadParameter(f"no topic in {text!r}")
+    return topics
 
-# Headings of --help-all.
-JUDGED = "Judgements and topics"
-LIMITS = "Overlap and limits"
-CAS = "Structured queries"
-TEXTS = "Collection and texts"
-OUTPUT = "Output"
-WORKERS = "Workers"
-CHECKS = "Checks in a build"
-_HEADINGS = ("Options", JUDGED, LIMITS, TEXTS, CAS, OUTPUT, WORKERS, CHECKS)
-"""Others come after them."""
+
+def read_text(path: str) -> str:
+    """Return the text of a small file that an option names; - is standard input."""
+    from foveal.files.source import Source
+
+    source = Source.open(path)
+    source.check_utf8()
+    return source.data.decode()
+
+
+def parse_positive(text: str) -> int | None:
+    """Return a whole number from 1; None if the text is not one, or is absurdly large.
+
+    >>> parse_positive("250"), parse_positive("0"), parse_positive("9" * 5000)
+    (250, None, None)
+    """
+    return int(text) or None if re.fullmatch("[0-9]{1,15}", text) else None
+
+
+_TYPES: dict[str, Any] = {
+    "N": POSITIVE,
+    "COUNT": NATURAL,
+    "LIST": parse_comma_list,
+    "LIST|@FILE": parse_topics,
+    "M": MEASURE,
+    "PRESET": TASK,
+    "FORMAT": FORMAT,
+}
+"""Types of options by the value in their spelling; others take text."""
 
 
 # -- help --------------------------------------------------------------------------------------
@@ -103,22 +134,53 @@ class Option(click.Option):
 def option(spelling: str, text: str, group: str = "", **settings: Any) -> Decorator:
     """Return an option, under the heading `group` of ``--help-all``; its default is shown.
 
-    `spelling` is that of the usage, ``-o --output=FILE``, and then the name of the parameter if it
-    is not that of the option. Without a value such as ``FILE`` or a type, the option is a flag.
+    `spelling` is that of the usage, and then the name of the parameter if it is not that of the
+    option: ``-o --output=FILE``, ``--keep=first|last``, ``-j --judgements=PATH...`` if it is
+    repeatable. Values such as ``N`` have a type; without a value the option is a flag.
     """
     names = []
     for word in spelling.split():
-        name, _, metavar = word.partition("=")
+        name, _, value = word.partition("=")
         names.append(name)
-        if metavar:
-            settings["metavar"] = metavar
-    if not settings.keys() & {"metavar", "type", "default"}:
+        if value.endswith("..."):
+            value = value.removesuffix("...")
+            settings["multiple"] = True
+        if re.fullmatch(r"[a-z0-9-]+(\|[a-z0-9-]+)+|[A-Z]{2}(\|[A-Z]{2})+", value):
+            settings["type"] = click.Choice(value.split("|"))
+        elif value:
+            settings["metavar"] = value
+            settings.setdefault("type", _TYPES.get(value))
+    if not settings.keys() & {"type", "default", "flag_value"}:
         settings["is_flag"] = True
     settings.setdefault("show_default", "default" in settings)
-    for kind, metavar in ((click.IntRange, "N"), (click.FloatRange, "X")):
-        if isinstance(settings.get("type"), kind):
-            settings.setdefault("metavar", metavar)
     return click.option(*names, cls=Option, group=group, help=text, **settings)
+
+
+def options(table: str, **defaults: Any) -> Decorator:
+    """Return the options of a table: in a line the spelling, two spaces, and the help text.
+
+    An indented line continues the text. A line with a colon at its end is the heading for the
+    options below it. `defaults` are by name of the parameter; they are shown. A text that ends
+    with "[required]" makes the option required.
+    """
+    return combine_options(*list_options(table, **defaults).values())
+
+
+def list_options(table: str, **defaults: Any) -> dict[str, Decorator]:
+    """Return the `options` of a table by the name of their parameter."""
+    found, heading = {}, ""
+    for line in re.sub(r"\n +", " ", textwrap.dedent(table)).strip().splitlines():
+        if line.endswith(":"):
+            heading = line[:-1]
+        elif line:
+            spelling, text = line.split("  ", 1)
+            name = re.split("[=/]", spelling.split()[-1])[0].lstrip("-").replace("-", "_")
+            settings: dict[str, Any] = {"required": text.endswith(" [required]")}
+            if name in defaults:
+                settings["default"] = defaults[name]
+            text = text.removesuffix(" [required]")  # Click shows it
+            found[name] = option(spelling, text, heading, **settings)
+    return found
 
 
 class Command(click.Command):
@@ -136,6 +198,9 @@ class Command(click.Command):
         self, *args: Any, daily: str = "", examples: Sequence[str] = (), **settings: Any
     ) -> None:
         super().__init__(*args, **settings)
+        for param in self.params:
+            if param.type is click.STRING:  # a shell completes it as the name of a file
+                param.type = click.Path(readable=False)
         self.params.append(_HELP_ALL)
         self.daily = daily.split()
         self.examples = examples
@@ -147,18 +212,14 @@ class Command(click.Command):
             by_name = {param.name: param for param in self.params}
             groups = {"Options": [by_name[name] for name in self.daily]}
         for heading, own in groups.items():
-            records = [record for param in own if (record := param.get_help_record(ctx))]
             with formatter.section(heading):
-                formatter.write_dl(records)
+                formatter.write_dl([row for param in own if (row := param.get_help_record(ctx))])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         everything = _HELP_ALL.name in ctx.meta
-        shown = self.examples if everything else self.examples[:1]
-        if shown:
-            with formatter.section("Example" if len(shown) == 1 else "Examples"):
-                for example in shown:
-                    for line in example.splitlines():
-                        formatter.write(f"  {line}\n")
+        with formatter.section("Examples" if everything and self.examples[1:] else "Example"):
+            for example in self.examples if everything else self.examples[:1]:
+                formatter.write("".join(f"  {line}\n" for line in example.splitlines()))
         options = [own for own in self.params if isinstance(own, click.Option)][:-1]
         more = len(options) - sum(param.name in self.daily for param in options)
         if self.daily and more and not everything:
@@ -167,29 +228,17 @@ class Command(click.Command):
 
 def group_options(params: Iterable[click.Parameter]) -> dict[str, list[click.Parameter]]:
     """Return options by the heading of ``--help-all``, those without one first."""
-    groups: dict[str, list[click.Parameter]] = {heading: [] for heading in _HEADINGS}
+    groups: dict[str, list[click.Parameter]] = {"Options": []}
     for param in params:
         if isinstance(param, click.Option):
-            groups.setdefault(getattr(param, "group", "") or _HEADINGS[0], []).append(param)
-    return {heading: own for heading, own in groups.items() if own}
-
-
-def complete_files(command: click.Command) -> click.Command:
-    """Return a command whose free texts the shell completes as names of files."""
-    command = copy(command)
-    command.params = [copy(param) for param in command.params]
-    for param in command.params:
-        if param.type is click.STRING or isinstance(param.type, FuncParamType):
-            param.type = click.Path()
-    if isinstance(command, click.Group):
-        command.commands = {name: complete_files(own) for name, own in command.commands.items()}
-    return command
+            groups.setdefault(getattr(param, "group", "") or "Options", []).append(param)
+    return groups
 
 
 def _show_all_options(_: str) -> None:
     context = click.get_current_context()
     if not context.resilient_parsing:
-        context.meta[str(_HELP_ALL.name)] = True
+        context.meta["help_all"] = True
         click.echo(context.get_help(), color=context.color)
         context.exit()
 
@@ -215,39 +264,7 @@ def combine_options(*options: Decorator) -> Decorator:
     return decorate
 
 
-# -- values ------------------------------------------------------------------------------------
-
-
-def parse_comma_list(text: str) -> tuple[str, ...]:
-    """Return the words of ``a,b,c``."""
-    words = tuple(filter(None, (word.strip() for word in text.split(","))))
-    if not words:
-        raise click.BadParameter(f"nothing in {text!r}")
-    return words
-
-
-def parse_topics(text: str) -> tuple[str, ...]:
-    """Return the topics of ``1,2,3``, or of ``@file`` with white space or commas between them."""
-    names = text
-    if text.startswith("@"):
-        from foveal.files.source import Source
-
-        source = Source.open(text[1:])
-        source.check_utf8()
-        names = source.data.decode()
-    topics = tuple(names.replace(",", " ").split())
-    if not topics:
-        raise click.BadParameter(f"no topic in {text!r}")
-    return topics
-
-
-def parse_positive(text: str) -> int | None:
-    """Return a whole number from 1; None if the text is not one, or is absurdly large.
-
-    >>> parse_positive("250"), parse_positive("0"), parse_positive("9" * 5000)
-    (250, None, None)
-    """
-    return int(text) or None if re.fullmatch("[0-9]{1,15}", text) else None
+# -- options -----------------------------------------------------------------------------------
 
 
 def _limit_bytes(size: str) -> None:
@@ -257,142 +274,90 @@ def _limit_bytes(size: str) -> None:
     click.get_current_context().with_resource(limit_bytes(size))
 
 
-# -- options -----------------------------------------------------------------------------------
-
-VERBOSE = "foveal.verbose"
-"""Key in the context of a command: True to print all warnings, False for the first."""
-
 verbose_option = option(
     "-v --verbose",
     "Print all warnings [default: on a terminal the first, and their number].",
-    OUTPUT,
+    "Output",
     flag_value="on",
     expose_value=False,
     type=lambda _: click.get_current_context().meta.update({VERBOSE: True}),
 )
 max_bytes_option = option(
     "--max-bytes=SIZE",
-    "Largest size of a compressed input when unpacked, such as 4G [default: 1G or 100 times "
-    "the file, at most the free memory].",
-    LIMITS,
+    "Largest size of a compressed input when unpacked [default: 1G or 100 times the file].",
+    "Overlap and limits",
     type=_limit_bytes,
     expose_value=False,
     is_eager=True,  # before files named by other options are read
 )
+_SHARED = list_options(
+    f"""
+    -m --measure=M... measures  Measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.
+    -t --task=PRESET... tasks  Official settings, such as 2009.Focused.
+
+    Judgements and topics:
+    --topics={"|".join(TOPIC_POLICIES)}  Average over all judged topics (missing ones score 0),
+        those in the run, or those in all runs.
+    --undefined={"|".join(UNDEFINED_POLICIES)}  Leave topics without a defined score out of the
+        mean, or count them as 0.
+    --only-topics=LIST|@FILE  Use only these topics, such as 1,2,3, or those listed in a file.
+    --pools=LIST  Use only the assessments of these pools, such as 275,297.
+    --groups=FILE  Groups of topics, lines topic<TAB>group or JSON Lines: score each group, too.
+    --topics-file=PATH  The topic statements, with castitles for --cas and structured tasks.
+    --exclude-tags=LIST  Drop these elements from the judgements, such as collectionlink.
+    --recompute  Take the sizes of assessed elements from the collection, not from the judgements.
+
+    Overlap and limits:
+    --overlap={"|".join(OVERLAP_POLICIES)}  Treatment of overlap [default: the measure's rule].
+    --regroup  Bring interleaved results of a document together.
+    --snap  Replace a result that is not an element with the smallest enclosing element.
+    --truncate  Cut results that exceed the limits of a restricted task.
+    --lenient  Clip results to their document; keep results outside the collection, as empty.
+    --max-results=N  Cut each topic at N results [default: 1500 up to 2006 and with --config].
+
+    Collection and texts:
+    --texts=PATH  Texts of the documents, for results and judgements given by text or in other
+        units: a directory, an archive, or JSON Lines of doc and text.
+    --documents=SOURCE  The source of -C: its texts, and numbers in structured queries.
+    --name-from=TAG  Documents are named by their first such element, as in 'foveal index'.
+
+    Structured queries:
+    --cas={"|".join(CAS_READINGS)}  Keep the judged elements that match the topics' queries: target
+        and support, strictly (S) or vaguely (V).
+    --support-judgements=PATH...  Judgements of the sub-topics, for --cas VS and SS; repeatable.
+    --tag-classes=LIST  Tags that queries treat as equal: ieee, or such as sec=ss1=ss2,p=ip1.
+
+    Output:
+    -q --per-topic  Print a row per topic before the means.
+    -o --output=FILE  Write here instead of standard output.
+
+    Workers:
+    -w --workers=N  Number of processes [default: one per core if the inputs are large].
+    --dask=ADDRESS  Scheduler of a Dask cluster: tcp://10.0.0.1:8786, or file: and its file.
+
+    Checks in a build:
+    --summary=FILE|github  Append a summary in Markdown; github: to $GITHUB_STEP_SUMMARY.
+    """,
+    topics="judged",
+    undefined="skip",
+)
+
+
+def shared_options(names: str) -> Decorator:
+    """Return options that several commands have, by the names of their parameters."""
+    return combine_options(*map(_SHARED.__getitem__, names.split()))
+
+
 input_options = combine_options(max_bytes_option, verbose_option)
-seed_option = option(
-    "--seed=N",
-    "Seed of the random numbers; the same seed gives the same output.",
-    type=click.IntRange(min=0),
-    default=0,
-)
-summary_option = option(
-    "--summary=FILE|github",
-    "Append a summary in GitHub's Markdown to this file; github is the file named by "
-    "$GITHUB_STEP_SUMMARY.",
-    CHECKS,
-)
-worker_options = combine_options(
-    option(
-        "-w --workers=N",
-        "Number of processes [default: one per core if the inputs are large].",
-        WORKERS,
-        type=POSITIVE,
-    ),
-    option(
-        "--dask=ADDRESS",
-        "Work on a Dask cluster: the address of its scheduler, such as tcp://10.0.0.1:8786, "
-        "or file: and the path of its scheduler file.",
-        WORKERS,
-    ),
-)
-output_option = option("-o --output=FILE", "Write here instead of standard output.", OUTPUT)
-per_topic_option = option("-q --per-topic", "Print a row per topic before the means.", OUTPUT)
-only_topics_option = option(
-    "--only-topics=LIST|@FILE",
-    "Use only these topics, such as 1,2,3, or those listed in a file.",
-    JUDGED,
-    type=parse_topics,
-)
-groups_option = option(
-    "--groups=FILE",
-    "Groups of topics, lines topic<TAB>group or JSON Lines: score each group, too, as AiP[group].",
-    JUDGED,
-)
-exclude_tags_option = option(
-    "--exclude-tags=LIST",
-    "Drop these elements from the judgements, such as collectionlink,outsidelink.",
-    JUDGED,
-    type=parse_comma_list,
-)
-texts_option = option(
-    "--texts=PATH",
-    "Texts of the documents, for results and judgements given by text or in other units: a "
-    "directory, an archive, or JSON Lines of doc and text.",
-    TEXTS,
-)
-documents_option = option(
-    "--documents=SOURCE",
-    "Directory or archive that was indexed: the texts of -C, and numbers in structured queries.",
-    TEXTS,
-)
-name_from_option = option(
-    "--name-from=TAG",
-    "Documents are named by their first such element, as in 'foveal index'.",
-    TEXTS,
-)
-topics_file_option = option(
-    "--topics-file=PATH",
-    "The topic statements: titles, and castitles for --cas and for tasks that use them.",
-    JUDGED,
-)
-tag_classes_option = option(
-    "--tag-classes=LIST",
-    "Tags that structured queries treat as equal: ieee, or a list such as sec=ss1=ss2,p=ip1 "
-    "[default: none].",
-    CAS,
-    type=parse_comma_list,
-)
-snap_option = option(
-    "--snap", "Replace a result that is not an element with the smallest enclosing element.", LIMITS
-)
-lenient_option = option(
-    "--lenient",
-    "Clip results that end after their document; keep results that the collection does not "
-    "hold, without text.",
-    LIMITS,
-)
-recompute_option = option(
-    "--recompute",
-    "Take the sizes of assessed elements from the collection, not from the judgements.",
-    JUDGED,
-)
-cas_options = combine_options(
-    option(
-        "--cas",
-        "Keep the assessed elements that match the topics' queries: target, then support, "
-        "each strictly (S) or vaguely (V).",
-        CAS,
-        type=click.Choice(CAS_READINGS),
-    ),
-    option(
-        "--support-judgements=PATH",
-        "Judgements of the sub-topics, for --cas VS and SS; repeatable.",
-        CAS,
-        multiple=True,
-    ),
-    tag_classes_option,
-)
+worker_options = shared_options("workers dask")
+summary_option, output_option, groups_option = map(shared_options, ("summary", "output", "groups"))
+seed_option = option("--seed=N", "Seed of the random numbers.", type=NATURAL, default=0)
 
 
 def judgements_option(*, required: bool = False) -> Decorator:
     """Return the options for judgements: any number of files, their size, their warnings."""
-    given = option(
-        "-j --judgements=PATH",
-        "File or directory of judgements; repeatable.",
-        multiple=True,
-        required=required,
-    )
+    text = "File or directory of judgements; repeatable."
+    given = option("-j --judgements=PATH...", text, required=required)
     return combine_options(given, input_options)
 
 
@@ -404,39 +369,18 @@ def collection_option(needed: str = "where results are XPaths") -> Decorator:
 def assessors_option(*more: str, **settings: Any) -> Decorator:
     """Return the option for several assessors; `more` are choices beside the usual ones."""
     return option(
-        "--assessors",
+        f"--assessors={'|'.join(('union', 'majority', 'intersection', *more, 'NAME'))}",
         "Text that counts where several assessors judged a document.",
-        JUDGED,
-        metavar="|".join(("union", "majority", "intersection", *more, "NAME")),
+        "Judgements and topics",
         **{"default": "union"} | settings,
     )
 
 
 def format_option(formats: Sequence[str] = FORMATS, more: str = "") -> Decorator:
-    """Return the options for the format: by default a table on a terminal, tsv elsewhere."""
-    return option(
-        "-f --format form",
-        f"Output format: {', '.join(formats)}{more} [default: table on a terminal, else tsv].",
-        OUTPUT,
-        type=click.Choice(formats),
-        metavar="|".join(formats) if len(formats) < 4 else "FORMAT",
-    )
-
-
-_MEASURES = combine_options(
-    option(
-        "-m --measure=M measures",
-        "Measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.",
-        multiple=True,
-        type=MEASURE,
-    ),
-    option(
-        "-t --task=PRESET tasks",
-        "Official settings, such as 2009.Focused.",
-        multiple=True,
-        type=TASK,
-    ),
-)
+    """Return the option for the format: by default a table on a terminal, tsv elsewhere."""
+    text = f"{', '.join(formats)}{more} [default: table on a terminal, else tsv]."
+    choice = click.Choice(formats)
+    return option("-f --format=FORMAT form", f"Output format: {text}", "Output", type=choice)
 
 
 def _at_most_one(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> str | None:
@@ -445,74 +389,19 @@ def _at_most_one(_: click.Context, __: click.Parameter, values: tuple[str, ...])
     return values[0] if values else None
 
 
-_ONE_MEASURE = option(
-    "-m --measure=M",
-    "The measure [default: charR].",
-    multiple=True,
-    type=MEASURE,
-    callback=_at_most_one,
-)
-_RULES = combine_options(
-    option(
-        "--topics",
-        "Average over all judged topics (missing ones score 0), those in the run, or those "
-        "in all runs.",
-        JUDGED,
-        type=click.Choice(TOPIC_POLICIES),
-        default="judged",
-    ),
-    option(
-        "--undefined",
-        "Topics on which a measure is undefined, such as recall without relevant text: leave "
-        "them out of the mean, or count them as 0 as trec_eval does.",
-        JUDGED,
-        type=click.Choice(UNDEFINED_POLICIES),
-        default="skip",
-    ),
-    only_topics_option,
-    option(
-        "--pools=LIST",
-        "Use only the assessments of these pools, such as 275,297.",
-        JUDGED,
-        type=parse_comma_list,
-    ),
-    assessors_option("each"),
-    option(
-        "--overlap",
-        "Treatment of overlapping results [default: the measure's own rule].",
-        LIMITS,
-        type=click.Choice(OVERLAP_POLICIES),
-    ),
-    option("--regroup", "Bring interleaved results of a document together.", LIMITS),
-    lenient_option,
-    option(
-        "--max-results=N",
-        "Cut each topic of a run at N results [default: no cut; 1500 in tasks up to 2006 and "
-        "with --config].",
-        LIMITS,
-        type=POSITIVE,
-    ),
-    texts_option,
-    documents_option,
-    name_from_option,
-)
-"""Options for the topics that count, and for how measures are applied."""
-_TASK_RULES = combine_options(
-    topics_file_option,
-    exclude_tags_option,
-    recompute_option,
-    snap_option,
-    option("--truncate", "Cut results that exceed the limits of a restricted task.", LIMITS),
-    cas_options,
-    worker_options,
-)
-"""Options for tasks, and for measures of elements."""
-
-
 def scoring_options(*, one_measure: bool = False) -> Decorator:
     """Return the options for judgements, measures, tasks and everything that decides a score.
 
     A command with `one_measure` has no task and no measure of elements, and works in this process.
     """
-    chosen = [_ONE_MEASURE, _RULES] if one_measure else [_MEASURES, _RULES, _TASK_RULES]
-    return combine_options(judgements_option(), collection_option(), *chosen)
+    measure = option("-m --measure=M...", "The measure [default: charR].", callback=_at_most_one)
+    elements = "topics_file exclude_tags recompute snap truncate cas support_judgements tag_classes"
+    return combine_options(
+        judgements_option(),
+        collection_option(),
+        measure if one_measure else shared_options("measures tasks"),
+        shared_options("topics undefined only_topics pools"),
+        assessors_option("each"),
+        shared_options("overlap regroup lenient max_results texts documents name_from"),
+        shared_options("" if one_measure else f"{elements} workers dask"),
+    )

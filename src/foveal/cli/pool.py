@@ -13,9 +13,8 @@ from foveal.cli.options import (
     Command,
     assessors_option,
     max_bytes_option,
-    only_topics_option,
     option,
-    snap_option,
+    shared_options,
 )
 from foveal.cli.texts import open_runs
 from foveal.errors import UsageError
@@ -61,12 +60,12 @@ _STRATEGIES = ("depth", "round-robin", "move-to-front", "hedge")
     multiple=True,
 )
 @assessors_option()
-@only_topics_option
+@shared_options("only_topics")
 @option(
     "-C --collection=INDEX",
     "A collection index, which resolves XPaths to spans and spans to elements.",
 )
-@snap_option
+@shared_options("snap")
 @option("--stats=FILE|-", "Write sizes, contributions of runs and the growth with depth.")
 @option(
     "-f --format form",

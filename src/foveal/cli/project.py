@@ -57,7 +57,7 @@ def _parse_window(text: str) -> tuple[int, int]:
 @opt.assessors_option()
 @opt.option("--grades", "qrels: grade N times the share, rounded up.", type=opt.POSITIVE, default=1)
 @opt.option("--threshold", "qrels: least relevant share.", type=click.FloatRange(0, 1), default=0.0)
-@opt.per_topic_option
+@opt.shared_options("per_topic")
 @opt.format_option((*opt.FORMATS, *_FILES))
 @opt.output_option
 def command(

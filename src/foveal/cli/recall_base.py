@@ -12,10 +12,10 @@ from foveal.cli.options import (
     Command,
     assessors_option,
     collection_option,
-    exclude_tags_option,
     judgements_option,
     option,
     output_option,
+    shared_options,
 )
 from foveal.cli.shared import emit_result, open_inputs, warn
 from foveal.recall.forest import QUANTISATIONS
@@ -51,7 +51,7 @@ from foveal.recall.forest import QUANTISATIONS
 )
 @option("--doc=NAME docs", "Show only this document; repeatable.", multiple=True)
 @assessors_option()
-@exclude_tags_option
+@shared_options("exclude_tags")
 @option(
     "-f --format form",
     "Output format; text is the same as table [default: text].",

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -30,16 +30,11 @@ STDIN = "-"
 TEXTS_USED = "foveal.texts_used"
 """Key in the context of a command that has read the texts of documents for runs or judgements."""
 _WORTH_PROCESSES = 256 << 20
-"""Bytes of runs from which processes pay for their start.
-
-On two cores 100 runs of passages, 889 MB, take threads 4.9 s and two processes 3.7, a third of
-them 1.9 and 1.9 s, and 8 of them 1.1 and 1.3.
-"""
+"""Bytes of runs from which processes pay for their start, measured on two cores."""
 _WORTH_KEEPING = 4 << 20
 """Bytes of runs from which keeping freed memory saves more time than it takes to set up."""
 _NOT_SCORING = ("texts", "dask")
 """Options that are used up when runs are read, or say where the work is done."""
-_PICTURES = (".svg", ".png", ".pdf")
 _DEFAULTS = {"topics": "judged", "undefined": "skip", "assessors": "union"}
 
 
@@ -80,15 +75,8 @@ def open_executor(
 ) -> Iterator[Executor | None]:
     """Yield the executor that -w or --dask asks for; None for this process.
 
-    Parameters
-    ----------
-    workers : int, optional
-        As given; by default one process per core if the work is `worth` starting them.
-    worth : bool
-    preload : str, optional
-        The module that tasks need: processes start at once and import it.
-    most : int, optional
-        Number of tasks: more processes are of no use.
+    By default there is a process per core if the work is `worth` starting them, but never more
+    than `most`, the number of tasks. Processes import the module `preload` at once.
     """
     address: str | None = click.get_current_context().params.get("dask")
     if address is not None:
@@ -150,7 +138,6 @@ def score_runs(
     measures: Sequence[Any],
     task: str | None,
     *,
-    collection: str | None = None,
     workers: int | None = None,
     **options: Any,
 ) -> Results:
@@ -158,16 +145,8 @@ def score_runs(
     with start_workers(workers, runs) as (executor, advance):
         from foveal.evaluation.evaluation import evaluate  # while other processes do the same
 
-        return evaluate(
-            runs,
-            judgements,
-            list(measures),
-            task=task,
-            collection=collection,
-            executor=executor,
-            progress=advance,
-            **options,
-        )
+        scored = {"task": task, "executor": executor, "progress": advance, **options}
+        return evaluate(runs, judgements, list(measures), **scored)
 
 
 # -- arguments ---------------------------------------------------------------------------------
@@ -182,42 +161,30 @@ def choose_task(tasks: Sequence[str]) -> str | None:
 
 def list_files(paths: Sequence[str]) -> list[str]:
     """Return files as they are, and all files in directories but hidden ones."""
-    found: list[str] = []
-    for path in paths:
-        place = Path(path)
-        if not place.is_dir():
-            found.append(path)
-            continue
-        inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
-        if not inside:
-            raise InputError.at("file.empty_directory", path, None, "the directory holds no file")
-        found += map(str, inside)
-    return found
+    from foveal.files.source import list_files as list_inputs
+
+    return [str(path) for path in list_inputs(paths, "runs")] if paths else []
 
 
-def refuse_missing(context: click.Context, *names: str) -> NoReturn:
+def refuse_missing(context: click.Context, *names: str) -> None:
     """Report the first of these parameters that was not given."""
     for parameter in context.command.params:
         if parameter.name in names and not context.params[parameter.name]:
             raise click.MissingParameter(ctx=context, param=parameter)
-    raise AssertionError(f"all of {names} were given")
 
 
 def refuse_unused(context: click.Context, needed: Mapping[str, str]) -> None:
     """Refuse options that were given and change nothing: name to what it would be for."""
-    spelled = {param.name: param.opts[-1] for param in context.command.params}
-    for name, purpose in needed.items():
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise UsageError(f"{spelled[name]} is for {purpose}, which is not asked for")
-
-
-# -- saved results -----------------------------------------------------------------------------
+    for param in context.command.params:
+        source = context.get_parameter_source(str(param.name))
+        if param.name in needed and source is ParameterSource.COMMANDLINE:
+            purpose = needed[param.name]
+            raise UsageError(f"{param.opts[-1]} is for {purpose}, which is not asked for")
 
 
 def check_saved(task: object, options: Mapping[str, Any]) -> None:
     """Refuse options of scoring where nothing is scored."""
-    other = any(options.get(name) for name in _NOT_SCORING)
-    if task or other or given_options(options):
+    if task or any(map(options.get, _NOT_SCORING)) or given_options(options):
         raise UsageError(
             "without judgements (--judgements) the files are saved results, which are not scored "
             "again; leave out the options of scoring"
@@ -228,17 +195,14 @@ def read_saved(paths: Sequence[str]) -> list[Results]:
     """Read results saved before; the error for a run says that it needs judgements."""
     from foveal.formats import read_results
 
-    found = []
-    for path in paths:
-        try:
-            found.append(read_results(path))
-        except InputError as error:
-            if not Path(path).is_file():  # nothing that a run could be
-                raise
-            first = error.problems[0]
-            hint = f"{first.text}; runs are scored against judgements, given with --judgements"
-            raise InputError.at("results.format", first.file, first.line, hint) from None
-    return found
+    try:
+        return [read_results(path) for path in paths]
+    except InputError as error:
+        code, file, line, text = error.problems[0]
+        if not code.startswith("results."):
+            raise
+        hint = "runs are scored against judgements, given with --judgements"
+        raise InputError.at(code, file, line, f"{text}; {hint}") from None
 
 
 # -- messages ----------------------------------------------------------------------------------
@@ -259,10 +223,7 @@ def warn(warnings: Iterable[str]) -> None:
 def print_warnings(context: click.Context) -> None:
     """Print all warnings of a command; without -v, a terminal gets the first and their number."""
     warnings = list(dict.fromkeys(context.meta.pop(WARNINGS, ())))
-    verbose = context.meta.get(VERBOSE, not sys.stderr.isatty())
-    if warnings:
-        sys.stdout.flush()  # the result comes first
-    if len(warnings) > 1 and not verbose:
+    if len(warnings) > 1 and not context.meta.get(VERBOSE, not sys.stderr.isatty()):
         warnings = [f"{warnings[0]} (and {len(warnings) - 1} more; -v shows all)"]
     for warning in warnings:
         say(f"warning: {warning}")
@@ -291,6 +252,16 @@ def progress_bar(length: int, label: str) -> Iterator[Callable[[], None] | None]
         yield lambda: shown.update(1)
 
 
+@contextmanager
+def share_bar(label: str) -> Iterator[Callable[[float], None] | None]:
+    """Show a progress bar on a terminal for work whose finished share is known."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=1000, label=label, file=sys.stderr) as bar:
+        yield lambda share: bar.update(int(1000 * share) - bar.pos)
+
+
 # -- checks in a build -------------------------------------------------------------------------
 
 
@@ -298,11 +269,11 @@ def check_summary(given: str | None) -> Path | None:
     """Return the file of --summary; refuse it, before anything is scored, if it is an input."""
     if given is None:
         return None
-    target = Path(os.environ.get("GITHUB_STEP_SUMMARY", "") if given == "github" else given)
-    if target == Path():
+    target = os.environ.get("GITHUB_STEP_SUMMARY", "") if given == "github" else given
+    if not target:
         raise UsageError("--summary github: $GITHUB_STEP_SUMMARY is not set; name a file instead")
-    _check_not_read(str(target))
-    return target
+    _check_not_read(target)
+    return Path(target)
 
 
 def conclude(checks: Sequence[Check], target: Path | None, text: Callable[[], str]) -> None:
@@ -323,11 +294,8 @@ def conclude(checks: Sequence[Check], target: Path | None, text: Callable[[], st
 
 def choose_format(form: str | None, output: str | None) -> str:
     """Return the given format; by default a table on a terminal, else tsv, but not in a picture."""
-    if form is None and output is not None and Path(output).suffix.lower() in _PICTURES:
-        raise UsageError(
-            f"{output}: numbers cannot be written as a picture; 'foveal plot' draws graphs, and "
-            "-f with another name of the file writes numbers"
-        )
+    if form is None and output and Path(output).suffix.lower() in (".svg", ".png", ".pdf"):
+        raise UsageError(f"{output}: numbers cannot be written as a picture; see 'foveal plot'")
     return form or ("table" if sys.stdout.isatty() and output is None else "tsv")
 
 
@@ -392,17 +360,13 @@ def emit(content: str | bytes, path: str | None, *, styled: bool = False) -> Non
 
 def _check_not_read(path: str) -> None:
     """Refuse an output that the command was given as an input, or that lies in such a directory."""
-    context, target = click.get_current_context(silent=True), Path(path)
-    if context is None or not target.exists():
+    context, target = click.get_current_context(silent=True), Path(os.path.realpath(path))
+    if context is None or not Path(path).exists():
         return
-    written = ("output", "heatmap", "stats", "summary", "repair")
     for name, value in context.params.items():
-        for given in value if isinstance(value, tuple) else (value,):
-            if name in written or not isinstance(given, str) or not Path(given).exists():
-                continue
-            place = Path(given)
-            if place.samefile(target) or (
-                place.is_dir()
-                and Path(os.path.realpath(target)).is_relative_to(os.path.realpath(place))
-            ):
-                raise UsageError(f"{path} is read by this command; choose another file to write")
+        if name in ("output", "heatmap", "stats", "summary", "repair"):
+            continue
+        given = (own for own in (value if isinstance(value, tuple) else (value,)) if own)
+        paths = (os.path.realpath(own) for own in given if isinstance(own, str))
+        if any(target.is_relative_to(own) for own in paths):
+            raise UsageError(f"{path} is read by this command; choose another file to write")

@@ -10,8 +10,8 @@ from foveal.cli.options import (
     assessors_option,
     collection_option,
     judgements_option,
-    only_topics_option,
     option,
+    shared_options,
 )
 from foveal.cli.shared import say, warn
 
@@ -30,7 +30,7 @@ from foveal.cli.shared import say, warn
     type=click.Choice(EMPTY),
     default=EMPTY[0],
 )
-@only_topics_option
+@shared_options("only_topics")
 @assessors_option()
 def command(
     judgements: tuple[str, ...],

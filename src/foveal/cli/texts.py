@@ -41,13 +41,9 @@ def find_texts(judgements: Iterable[str | None] = ()) -> SourceTexts | None:
         declared_whitespace(Source(str(file), read_head(str(file), _HEAD), None))
         for file in (list_files(paths, "judgements") if paths and collection is None else ())
     )
-    return SourceTexts.given(
-        texts,
-        collection,
-        documents,
-        name_tag=given.get("name_from"),
-        whitespace=next(filter(None, rules), "keep"),
-    )
+    whitespace = next(filter(None, rules), "keep")
+    name_tag = given.get("name_from")
+    return SourceTexts.given(texts, collection, documents, name_tag=name_tag, whitespace=whitespace)
 
 
 def open_runs(paths: Sequence[str], *others: str | None) -> list[RunLike]:
@@ -56,30 +52,25 @@ def open_runs(paths: Sequence[str], *others: str | None) -> list[RunLike]:
     Results that are given by their text are located in the documents, and offsets in bytes or
     UTF-16 units converted. `others` are further inputs of the command.
     """
-    if [*paths, *others].count(STDIN) > 1:
-        raise UsageError("standard input can be read only once")
-    texts = find_texts(others)
-    if texts is None and STDIN not in paths:
-        return [*paths]
     from foveal.files.source import Source
     from foveal.formats import read_run
 
-    if texts is None:
-        return [read_run(path) if path == STDIN else path for path in paths]
-    return [*locate_results([Source.open(path) for path in paths], texts)]
+    if [*paths, *others].count(STDIN) > 1:
+        raise UsageError("standard input can be read only once")
+    if (texts := find_texts(others)) is not None:
+        return [*locate_results([Source.open(path) for path in paths], texts)]
+    return [read_run(path) if path == STDIN else path for path in paths]
 
 
 def open_judgements(paths: Sequence[str]) -> Judgements | list[str]:
     """Read judgements from standard input or with texts; return the paths of others."""
     from foveal.files.source import Source
+    from foveal.formats import read_judgements
 
     opened = [Source.open(path) if path == STDIN else path for path in paths]
-    located = locate_judgements(opened)
-    if located is None and STDIN in paths:
-        from foveal.formats import read_judgements
-
-        return read_judgements(opened)
-    return [*paths] if located is None else located
+    if (located := locate_judgements(opened)) is not None:
+        return located
+    return read_judgements(opened) if STDIN in paths else [*paths]
 
 
 def locate_results(sources: Sequence[Source], texts: SourceTexts) -> list[Run]:

@@ -24,9 +24,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True)
 )
 @opt.judgements_option(required=True)
 @opt.collection_option("to compare the hashes of documents; takes --documents")
-@opt.documents_option
-@opt.texts_option
-@opt.name_from_option
+@opt.shared_options("texts documents name_from")
 @opt.option("--similarity", "Least similarity of a changed quote.", type=_SHARE, default=0.7)
 @opt.option("--repair=OUT", "Write judgements (JSON Lines) with moved spans in their new places.")
 @opt.option("--quote", "With --repair: give spans without a quote one, with context.")
