@@ -244,8 +244,8 @@ def test_groups_are_replaced_not_nested() -> None:
 
 def test_a_small_group_differs_significantly_nowhere() -> None:
     found = foveal.compare(make_runs(), TWELVE, "charP", groups=GROUPS, baseline="read2")
-    assert found.significant("charP[few]").tolist() == [False]
-    assert found.marks("charP[few]") == {"read5": "-"}
+    assert found["charP[few]"].significant.tolist() == [False]
+    assert found.signs("charP[few]") == {"read5": "-"}
 
 
 @pytest.mark.parametrize("saved", [[], ["--groups", "groups.tsv"]])
