@@ -266,7 +266,7 @@ def test_documents_have_two_names(doc: str, capsys: pytest.CaptureFixture[str]) 
     for texts in ("docs", "docs.zip"):
         found = call(capsys, "verify", "-j", "j.jsonl", "--texts", texts, "-f", "json")
         assert found.code == 0
-        assert [own["doc"] for own in json.loads(found.out)["documents"]] == [doc]
+        assert [own["doc"] for own in json.loads(found.out)["spans"]] == [doc]
     write("run.jsonl", {"topic": "1", "doc": doc, "text": "at 16 A."})
     assert scored(capsys, "-j", "j.jsonl", "--texts", "docs").out.split()[7] == "1.0"
 

@@ -51,7 +51,7 @@ anchors: Judged spans and whether their text is still in its place, printed by v
 agreement: Agreement of assessors by pair and topic, printed by agree.
   agree -j assessors/three.jsonl -f json
   agree -j graded2003/1.xml -j second.xml -C crossings.fvx -f json
-projections: Relevant text in chunks, windows, pages or elements, printed by project.
+projections: Relevant text in chunks, windows or elements, printed by project.
   project {JUDGED} --window 500 --tags p,sec --at 500 -f json
 problems: Problems of runs and topics with their codes, printed by validate.
   validate {RUNS} bad/fields.run bad/empty.run bad/path.xml -C crossings.fvx -t 2009.Focused -f json

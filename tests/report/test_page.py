@@ -253,8 +253,8 @@ def test_one_topic_cannot_be_tested() -> None:
     said = told({"a": [0.2], "b": [0.3]})
     assert said["sure"] == "unknown"
     assert said["text"] == (
-        "By AP, over 1 topic, b (0.3000) is best, before a (0.2000); the difference could not be "
-        "tested."
+        "By AP, over 1 topic, b (0.3000) is best, before a (0.2000); too few topics to test the "
+        "difference."
     )
 
 

@@ -274,7 +274,7 @@ def answer(results: Results, pairs: Pairs | None, label: str) -> dict[str, Any]:
     if not others:
         text += " is the only run."
     elif pairs is None or not tested:
-        text += f" is best, before {others[0]}; the difference could not be tested."
+        text += f" is best, before {others[0]}; too few topics to test the difference."
     else:
         p = pairs.square(pairs.adjusted["t"], np.nan)[order[0], order[1]]
         sure = "yes" if p < TestSettings().alpha else "no"
