@@ -268,6 +268,8 @@ def _convert(column: str, given: list[Any] | pl.Series) -> pl.Series:
     values = [value.item() if isinstance(value, np.generic) else value for value in given]
     if kind != pl.Float64:  # a float that is not a number is how pandas says that there is no value
         values = [None if isinstance(v, float) and math.isnan(v) else v for v in values]
+    if kind == pl.List(pl.String):
+        values = [[*map(str, value)] if _is_list(value) else value for value in values]
     # Some stores keep every number of the metadata as a float: 5.0 is a whole number.
     expected: Any = str if column == "text" else _TYPES[kind]
     values = msgspec.convert(values, list[expected | None], strict=kind == pl.String)
