@@ -180,8 +180,7 @@ def _draw_campaign(kind: ListKind, most: int, rng: Rng) -> AxiomCampaign:
 def _draw_results(campaign: AxiomCampaign, rng: Rng) -> Sequence[ListedResult]:
     """Draw a result, mostly of a relevant document, and there often a part of the relevant text.
 
-    With it may come a neighbour that makes a case of an axiom that is rare by chance: two equal
-    parts side by side, or a useless result before a relevant one.
+    With it may come a neighbour that makes a rare case of an axiom, such as two equal parts.
     """
     relevant = campaign.relevant
     doc = str(rng.choice(list(relevant if rng.random() < 0.6 else LENGTHS)))
@@ -247,10 +246,7 @@ class AxiomCampaigns:
     def score(
         self, lists: Sequence[ResultList | None], measures: Sequence[Measure]
     ) -> dict[Measure, Floats | str]:
-        """Return the score of each list, one for each campaign, or why a measure refuses them.
-
-        None is a topic without results.
-        """
+        """Return the score of the list of each campaign, or why a measure refuses them."""
         rows = [
             (topic, *result)
             for topic, results in zip(self.topics, lists, strict=True)
@@ -459,10 +455,7 @@ REASONS = {
     for axiom in broken.partition(": ")[0].split()
     for measure in broken.partition(": ")[2].split()
 }
-"""Reasons why measures break axioms on purpose; every entry is tested.
-
-A measure of another package declares its reasons as a class attribute ``axioms``.
-"""
+"""Reasons why measures break axioms on purpose; others have a class attribute ``axioms``."""
 
 
 # -- verdicts ----------------------------------------------------------------------------------

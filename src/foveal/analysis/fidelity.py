@@ -398,9 +398,8 @@ class Fidelity(Result):
                 own = [o for o in self.outcomes if o.measure == measure]
                 for aspect in ("all", *dict.fromkeys(o.aspect for o in own)):
                     found = [o.verdict for o in own if aspect in ("all", o.aspect)]
-                    passed = "broken" not in found
-                    counts = {verdict: found.count(verdict) for verdict in VERDICTS}
-                    yield {"measure": measure, "aspect": aspect, "passed": passed, **counts}
+                    row = {"measure": measure, "aspect": aspect, "passed": "broken" not in found}
+                    yield {**row, **{verdict: found.count(verdict) for verdict in VERDICTS}}
         else:
             yield from (outcome._asdict() for outcome in self.outcomes)
 
@@ -420,7 +419,6 @@ class Fidelity(Result):
     def tables(self, *, table: str | None = None) -> list[Table]:
         """Return the tables ``scores``, ``orderings`` and ``verdict``, or one of them."""
         notes = (
-            "on: expected on every topic, or of the mean over topics.",
             f">, ==, <: topics with the first run better, equal (within {TOLERANCE:g}) and worse.",
             "p: paired t-test, two-sided, not corrected.",
             f"reversed: below on average (p < {LEVEL:g}); below: not significantly.",

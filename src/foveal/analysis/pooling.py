@@ -304,10 +304,7 @@ def _collect_units(
     topics: Sequence[str],
     judgements: Judgements | None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the distinct units, by topic and name, and the ranks of units in runs.
-
-    ``known`` is the judgement of a unit; ``unit`` is its number.
-    """
+    """Return the distinct units, by topic and name, and the ranks of units in runs."""
     judged = None if judgements is None else Gold(judgements)
     keys = list(_KEYS[unit])
     nearest = []
@@ -485,15 +482,14 @@ class PoolStatistics(Result):
         }
 
     def tables(self, *, per_topic: bool = False) -> list[Table]:
-        """Return tables of runs, their overlap, the growth of the pool, and on request topics."""
+        """Return tables of the runs, the growth of the pool, and on request topics."""
         depth = self.meta["depth"]
         which = "all" if depth is None else f"the first {depth}"
         title = f"Contributions of the runs: {which} {self.unit}s of each topic"
         note = "unique: pooled through this run alone; covered: share judged once the pool is."
-        growth = "Growth: units that all runs return to a depth"
         tables = [
             _tabulate(self.runs.columns, self.runs.rows(), title, note),
-            _tabulate(self.growth.columns, self.growth.rows(), growth),
+            _tabulate(self.growth.columns, self.growth.rows(), "Growth: units returned to a depth"),
         ]
         if per_topic:
             tables.append(_tabulate(self.topics.columns, self.topics.rows(), "Topics"))

@@ -167,7 +167,6 @@ _NOTES = {
 }
 
 _MEASURES = {
-    "inex_eval": "inex_eval",
     "inex_eval_ng(o)": "inex_eval_ng",
     "inex_eval_ng(s)": "inex_eval_ng(variant=s)",
     "nxCG": "nxCG(overlap=on) xCG(overlap=on)",
@@ -184,7 +183,6 @@ _MEASURES = {
     "AgP": "AgP gP gR igP",
     "AgPw": "AgPw gRw",
     "AgP(score=BEP)": "AgP(score=BEP,n=50) gP(score=BEP,n=50)",
-    "BEPD": "BEPD",
     "P, R, AP": "AP P R",
     "evidence sets": "evR answered evRR",
     "PASSAGE": "gen_passage gen_document",
@@ -220,7 +218,7 @@ def _read_family(line: str) -> Family:
         value, _, other = shown.rstrip(")").partition("(")
         paper = (other or value) if name in PAPER_COLUMNS else None
         cells[column] = Cell(value, paper, _NOTES[int(note)] if note else "")
-    return Family(name, tuple(_MEASURES[name].split()), _SETTINGS.get(name, {}), cells)
+    return Family(name, tuple(_MEASURES.get(name, name).split()), _SETTINGS.get(name, {}), cells)
 
 
 FAMILIES = tuple(map(_read_family, _CELLS.strip().splitlines()))

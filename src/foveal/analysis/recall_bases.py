@@ -37,8 +37,7 @@ class RecallBase(Result):
     (the root's is 1), ``size``, ``rsize``, ``exhaustivity``, ``specificity``, ``worth``,
     ``relevant``, ``leaf`` (a relevant path ends here) and ``ideal``."""
     meta: Mapping[str, Any]
-    """The settings of the bases: ``topic``, ``scale``, ``quant`` (the name of the function itself),
-    ``base``, ``tie``, ``assessors``, ``exclude_tags`` and ``docs``."""
+    """The settings of the bases; ``quant`` is the name of the function itself."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the elements."""
@@ -65,9 +64,8 @@ class RecallBase(Result):
                 rows.append((element["doc"], *[""] * (len(columns) + 2)))
             if element["ideal"]:
                 best |= {(len(rows), j) for j in range(len(columns) + 1)}
-            values = [element[name] for name in columns]
-            texts = (f"{x:.4f}" if isinstance(x, float) else str(x) for x in values)
-            numbers = ("-" if text == "None" else text for text in texts)
+            values = ("-" if element[name] is None else element[name] for name in columns)
+            numbers = (f"{x:.4f}" if isinstance(x, float) else str(x) for x in values)
             marks = ("yes" if element[name] else "" for name in ("ideal", "leaf"))
             rows.append((branch + element["xpath"].rpartition("/")[2], *numbers, *marks))
         title = "Recall base of topic {topic}: worth by {quant}, {base} base, tie {tie}"
