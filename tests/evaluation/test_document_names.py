@@ -97,7 +97,7 @@ def test_a_stray_match_does_not_hide_the_mistake() -> None:
     run["1"][1] = (names[0], 0, 50)
     value, share, (text,) = scored(run, gold(*names))
     assert (value, share) == (pytest.approx(1 / 30), pytest.approx(1 / 60))
-    assert "'index.md', 'page-0', the judgements 'page-0.md', 'page-1.md'" in text
+    assert "'page-1', 'page-10', the judgements 'page-1.md', 'page-10.md'" in text
 
 
 @pytest.mark.parametrize("found", [10, 5])
@@ -109,6 +109,15 @@ def test_files_of_one_name_in_many_directories_are_no_reason_to_warn(found: int)
     run = returned(*(one + more for one, more in zip(right, others, strict=True)))
     value, _, said = scored(run, gold(*(f"app0/{file}" for file in files)))
     assert (value, said) == (found / 10, [])
+
+
+def test_one_page_that_matches_for_every_topic_does_not_hide_the_mistake() -> None:
+    names = [f"page-{i}.md" for i in range(10)]
+    stems = [name.removesuffix(".md") for name in names]
+    run = returned(*([stems[i], stems[i - 1], "a", "b", "README"] for i in range(10)))
+    _, share, (text,) = scored(run, {**gold(*names), "11": [("README", 0, 50)]})
+    assert share == 0.2
+    assert "the judgements 'page-0.md', 'page-1.md'" in text
 
 
 def test_sparse_judgements_are_no_reason_to_warn() -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 import warnings
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import FovealWarning, counted
 from foveal.lookup import gather
 from foveal.measures.alignment import Alignment, Gold
 
+LOW = 0.25
+"""Names are compared where a smaller share of the results than this is in judged documents."""
 TOPICS_PER_RESULT = 10
 """A run with fewer than one result in a judged document for so many topics is warned about.
 
@@ -21,24 +26,31 @@ a run that finds it for every third topic has more.
 _SHOWN = 2
 
 
-class NameMatch(NamedTuple):
+@dataclass(frozen=True)
+class NameMatch:
     """Counts of a run's results, or of a part of them, by whether their documents are judged."""
 
     topics: int
     results: int
-    known: int  # results in documents that are judged for any topic
-    unknown: tuple[str, ...] = ()  # the first names that are not judged
+    known: int
+    """Results in documents that are judged for any topic."""
+    similar: int = 0
+    """Results in documents whose name only resembles a judged one."""
+    unknown: tuple[str, ...] = ()
+    """The first names that are not judged."""
     pairs: tuple[tuple[str, str], ...] = ()
-    """The first names of the run that are judged in another Unicode form, and these forms."""
+    """The first similar names of run and judgements; differences in Unicode form come first."""
 
-    def combine(self, other: NameMatch) -> NameMatch:
+    def __add__(self, other: NameMatch) -> NameMatch:
         """Return the match of two parts of a run together."""
+        pairs = sorted({*self.pairs, *other.pairs}, key=lambda own: (not _same_letters(*own), own))
         return NameMatch(
             self.topics + other.topics,
             self.results + other.results,
             self.known + other.known,
-            tuple(sorted({*self.unknown, *other.unknown})[:_SHOWN]),
-            tuple(sorted({*self.pairs, *other.pairs})[:_SHOWN]),
+            self.similar + other.similar,
+            unknown=tuple(sorted({*self.unknown, *other.unknown})[:_SHOWN]),
+            pairs=tuple(pairs[:_SHOWN]),
         )
 
 
@@ -48,42 +60,84 @@ def match_names(alignment: Alignment) -> NameMatch:
     >>> from foveal.model import Judgements, Run
     >>> truth = Judgements.from_highlights({"1": {"a.md": {"spans": [(0, 9)]}}})
     >>> run = Run.from_results({"1": [("docs/A", 0, 5), ("b", 0, 5)]})
-    >>> match_names(Alignment(run, Gold(truth))).unknown
-    ('b', 'docs/A')
+    >>> match_names(Alignment(run, Gold(truth))).pairs
+    (('docs/A', 'a.md'),)
     """
     run, gold, known = alignment.run, alignment.gold, alignment.in_judgements
     found = int(known[run.documents.number].sum())
+    match = NameMatch(len(run.topics), len(run), found)
+    if found >= LOW * len(run) and not gold.is_part and gold.cached(_has_one_form):
+        return match
     missing = gather(run.doc, run.documents.first_rows[~known])
-    unknown, pairs = list[str](), list[tuple[str, str]]()
     if gold.is_part or found * TOPICS_PER_RESULT < len(run.topics):
-        unknown = missing.unique().bottom_k(_SHOWN).sort().to_list()
-    if len(judged := gold.cached(_list_forms)):
-        names = pl.DataFrame({"name": missing.unique()}).with_columns(
-            form=pl.col("name").str.normalize("NFC")
-        )
-        similar = names.join(judged, on="form").sort("name", "judged")
-        pairs = similar.select("name", "judged").head(_SHOWN).rows()
-    return NameMatch(len(run.topics), len(run), found, tuple(unknown), tuple(pairs))
+        match = replace(match, unknown=tuple(missing.unique().bottom_k(_SHOWN).sort()))
+    upper, lower, special = gold.cached(_find_judged_letters) | _find_letters(missing)
+    if not special and not (upper and lower):
+        return match  # names that differ at all differ in more than their spelling
+    results = np.bincount(run.documents.number, minlength=len(known))
+    others = pl.DataFrame({"name": missing, "results": results[~known]}).group_by("name").sum()
+    similar = others.with_columns(key=_normalise("name")).join(gold.cached(_judged_keys), on="key")
+    composed = pl.col("name").str.normalize("NFC") == pl.col("judged").str.normalize("NFC")
+    # Files of other directories may be called like a judged one: they are other documents if the
+    # run returns the judged one, too, or if several have its name.
+    returned = gather(run.doc, run.documents.first_rows[known]).unique().implode()
+    alone = pl.col("key").is_unique() & ~pl.col("judged").is_in(returned)
+    similar = similar.with_columns(form=composed).filter(pl.col("form") | alone)
+    similar = similar.sort("form", "name", descending=[True, False])
+    return replace(
+        match,
+        similar=int(similar["results"].sum()),
+        pairs=tuple(similar.select("name", "judged").head(_SHOWN).rows()),
+    )
 
 
-def _list_forms(gold: Gold) -> pl.DataFrame:
-    """Return the judged names that may be written in another Unicode form: not ASCII."""
+def _same_letters(one: str, other: str) -> bool:
+    """Return True if two names differ at most in their Unicode form."""
+    return unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
+
+
+def _has_one_form(gold: Gold) -> bool:
+    """Return True if no judged name can be written in another Unicode form: all are ASCII."""
     names = gold.docs.keys
-    names = names.filter(names.str.len_bytes() > names.str.len_chars())
-    return pl.DataFrame({"judged": names}).with_columns(form=names.str.normalize("NFC"))
+    return bool((names.str.len_bytes() == names.str.len_chars()).all())
+
+
+def _find_judged_letters(gold: Gold) -> npt.NDArray[np.bool_]:
+    return _find_letters(gold.docs.keys)
+
+
+def _find_letters(names: pl.Series) -> npt.NDArray[np.bool_]:
+    """Return whether names have capitals, small letters, and parts that `_normalise` changes."""
+    kinds = ("[A-Z]", "[a-z]", r"[/\\.]|[^\x00-\x7f]")
+    return np.array([bool(names.str.contains(kind).any()) for kind in kinds])
+
+
+def _judged_keys(gold: Gold) -> pl.DataFrame:
+    """Return the judged names by their keys, without keys that several names share."""
+    table = pl.DataFrame({"judged": gold.docs.keys}).with_columns(key=_normalise("judged"))
+    return table.filter(pl.col("key").is_unique())
+
+
+def _normalise(column: str) -> pl.Expr:
+    """Return a name without directory, extension and capital letters, in one Unicode form."""
+    name = pl.col(column).str.normalize("NFC").str.replace(r"^.*[/\\]([^/\\]+)$", "$1")
+    return name.str.replace(r"(.)\.[A-Za-z][A-Za-z0-9]{0,7}$", "$1").str.to_lowercase()
 
 
 def warn_about_names(label: str, match: NameMatch, gold: Gold) -> list[str]:
-    """Warn if hardly any result is in a judged document, or names differ in Unicode form.
+    """Warn if hardly any result is in a judged document, or names differ in spelling.
 
     Returns the warning, if any, and raises it as a Python warning.
     """
     few = match.known * TOPICS_PER_RESULT < match.topics
-    if not match.results or not (few or match.pairs):
+    misspelled = match.known < LOW * match.results and match.similar > match.known
+    pairs = [own for own in match.pairs if few or misspelled or _same_letters(*own)]
+    if not match.results or not (few or misspelled or pairs):
         return []
     first = gold.docs.keys.bottom_k(_SHOWN).sort().to_list()
-    ours, theirs = zip(*match.pairs, strict=True) if match.pairs else (match.unknown, first)
-    show = ascii if match.pairs else repr  # forms of one letter look the same
+    ours, theirs = zip(*pairs, strict=True) if pairs else (match.unknown, first)
+    # Forms of one letter look the same.
+    show = ascii if any(_same_letters(*own) for own in pairs) else repr
     verb = "is" if match.results == 1 else "are"
     text = (
         f"{label}: {match.known} of {counted(match.results, 'result')} {verb} in judged documents; "

@@ -369,7 +369,7 @@ def _merge(
         unjudged_topics=sum(own.unjudged_topics for own in scores),
         results=sum(own.results for own in scores),
         judged_results=sum(own.judged_results for own in scores),
-        names=reduce(NameMatch.combine, matches) if any(own.names for own in scores) else None,
+        names=reduce(NameMatch.__add__, matches) if any(own.names for own in scores) else None,
         has_parts=any(own.has_parts for own in scores),
         notes=(
             *dict.fromkeys(note for note in notes if not isinstance(note, Tally)),
