@@ -376,18 +376,17 @@ def test_passages_that_no_index_can_name_are_said(
 
 
 @pytest.mark.parametrize(
-    ("form", "written", "kept"),
+    ("form", "kept"),
     [
-        ("elements", "the XPath is", [("/a[1]/p[2]", None), ("/a[1]/p[1]", None)]),
-        ("inex", "the XPath is", [("/a[1]/p[2]", None), ("/a[1]/p[1]", None)]),
-        ("fol", "the offsets are", [(None, 3), (None, 3)]),
-        ("jsonl", "both are", [("/a[1]/p[2]", 3), ("/a[1]/p[1]", 3)]),
-        ("parquet", "both are", [("/a[1]/p[2]", 3), ("/a[1]/p[1]", 3)]),
+        ("elements", [("/a[1]/p[2]", None), ("/a[1]/p[1]", None)]),
+        ("inex", [("/a[1]/p[2]", None), ("/a[1]/p[1]", None)]),
+        ("fol", [(None, 3), (None, 3)]),
+        ("jsonl", [("/a[1]/p[2]", 3), ("/a[1]/p[1]", 3)]),
+        ("parquet", [("/a[1]/p[2]", 3), ("/a[1]/p[1]", 3)]),
     ],
 )
 def test_an_xpath_that_contradicts_its_offsets_is_said(
     form: str,
-    written: str,
     kept: list[tuple[str | None, int | None]],
     small: Path,
     capsys: pytest.CaptureFixture[str],
@@ -398,8 +397,8 @@ def test_an_xpath_that_contradicts_its_offsets_is_said(
     (small / "in").write_text("".join(json.dumps(row) + "\n" for row in rows))
     said = convert(capsys, small, form)[0]
     assert said == (
-        f"warning: results whose XPath and offsets contradict each other, of which {written} "
-        "written: 1 (line 2: /a[1]/p[1] is at [0,3), but the result gives [3,6))"
+        "warning: results whose XPath and offsets contradict each other: 1 "
+        "(line 2: /a[1]/p[1] is at [0,3), but the result gives [3,6))"
     )
     frame = foveal.read_run(small / "out").to_frame()
     xpath = frame["xpath"] if "xpath" in frame.columns else [None, None]
@@ -413,7 +412,7 @@ def test_an_xpath_that_its_document_lacks_is_said(
     rows = [{"topic": "1", "doc": "d", "start": 0, "end": 6, **place} for place in places]
     (small / "in").write_text("".join(json.dumps(row) + "\n" for row in rows))
     said, loss = convert(capsys, small, "trec")[0], convert(capsys, small, "fol")[-1]
-    assert "of which neither is written: 1 (line 1: document 'd' has no element" in said
+    assert "contradict each other: 1 (line 1: document 'd' has no element" in said
     assert loss == "warning: not kept in fol: XPaths: 3"
 
 
@@ -557,7 +556,7 @@ def test_converting_can_remove_overlap(tmp_path: Path, capsys: pytest.CaptureFix
     run, out = tmp_path / "r", tmp_path / "out"
     run.write_text("1 Q0 d 1 9 m 0 4\n1 Q0 d 2 8 m 2 4\n")
     outcome = call(capsys, "convert", str(run), str(out), "--to", "fol", "--focus")
-    assert outcome.err == "results removed because they overlap: 1\n"
+    assert outcome.err == "1 result removed because of overlap\n"
     assert out.read_text() == "1 Q0 d 1 9.0 m 0 4\n"
 
 

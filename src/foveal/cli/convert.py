@@ -84,7 +84,8 @@ def command(source: str, target: str, form: str, **options: Any) -> None:
     }
     for purpose, names in unused.items():
         for name in filter(options.get, names):
-            raise UsageError(f"--{name.replace('_', '-')} is for {purpose}; {source} holds {kind}")
+            spelled, held = name.replace("_", "-"), "a run" if kind == "run" else kind
+            raise UsageError(f"--{spelled} is for {purpose}; {source} holds {held}")
     index = options["collection"] and Collection.open(options["collection"])
     for name in ("snap", "recompute", *(["documents"] if kind == "run" else [])):
         if options[name] and index is None:
