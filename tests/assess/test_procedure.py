@@ -258,6 +258,18 @@ def test_inference_is_that_of_the_definition_and_keeps_the_rules(
     assert lacking == {elements.path[i] for i in live} - set(found)
 
 
+def test_2005_what_surrounds_an_element_counts_though_its_sibling_is_graded() -> None:
+    elements = tree(
+        *[("/e[1]", 0, 9), ("/e[1]/e[1]", 0, 2)],
+        *[("/e[1]/e[1]/e[1]", 0, 1), ("/e[1]/e[1]/e[2]", 1, 2)],
+    )
+    grades = {"/e[1]": {"exhaustivity": "?"}, "/e[1]/e[1]/e[1]": {"exhaustivity": "0"}}
+    state = State(((0, 2),), 0, grades=grades)
+    found = {p: own["exhaustivity"] for p, own in inferred("2005", state, elements).items()}
+    assert found == naive(state, elements)
+    assert (found["/e[1]/e[1]"], found["/e[1]/e[1]/e[2]"]) == ("0", "?")
+
+
 # -- highlights that go and come back ------------------------------------------------------------
 
 

@@ -159,10 +159,13 @@ def inferred(procedure: str, state: State, elements: Elements) -> dict[str, dict
         above = parent[i]
         if rank[i] > rank[above] and not given[above]:
             rank[above] = rank[i]
+    # A part whose own parts are graded passes on the grade around it, not theirs.
+    passed = [at if own else _UNKNOWN for own, at in zip(forced, rank, strict=True)]
     for i in range(1, len(parent)):
-        above = parent[i]
-        if rank[i] < 0 and forced[above] and (procedure != "2005" or live[i]):
-            rank[i], forced[i] = rank[above], True
+        if not forced[i]:
+            passed[i] = passed[parent[i]]
+        if rank[i] < 0 and passed[i] >= 0 and (procedure != "2005" or live[i]):
+            rank[i], forced[i] = passed[i], True
     found: dict[str, dict[str, str]] = {}
     for i, own in enumerate(rank):
         if own >= 0:
