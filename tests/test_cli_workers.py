@@ -253,16 +253,20 @@ def _group(group: int) -> list[str]:
 # -- where results go --------------------------------------------------------------------------
 
 
+BEFORE = b"FOVEALIX, an index of before"
+"""The first bytes are those of an index: ``foveal index`` replaces no other file."""
+
+
 @pytest.mark.parametrize("command", [(*EVALUATE, "-f", "json"), ("index", "documents")])
 def test_a_full_disk(here: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
     """No more than a few bytes can be written: said in a line, and nothing is left."""
     output = tmp_path / "out"
-    output.write_text("before")
+    output.write_bytes(BEFORE)
     own = [sys.executable, str(HERE / "little_room.py"), *command, "-w", "2", "-o", str(output)]
     done = finished(own)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith("File too large")
-    assert output.read_text() == "before"
+    assert output.read_bytes() == BEFORE
     assert list(tmp_path.iterdir()) == [output]
 
 

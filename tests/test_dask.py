@@ -333,12 +333,12 @@ def test_a_full_disk_leaves_no_index(
 ) -> None:
     """What workers have parsed finds no room here: said in a line, and nothing is half-written."""
     output = tmp_path / "there.fvx"
-    output.write_text("before")
+    output.write_bytes(b"FOVEALIX")  # an index: no other file is replaced
     command = ("index", "documents", "-o", str(output), "--dask", dask.address)
     done = finished([sys.executable, str(Path(HERE) / "little_room.py"), *command])
     assert done.returncode == 2
     assert done.stderr == f"{output}: cannot be read or written: File too large\n"
-    assert output.read_text() == "before"
+    assert output.read_bytes() == b"FOVEALIX"
     assert list(tmp_path.iterdir()) == [output]
     assert call(capsys, *command).code == 0
     assert output.read_bytes() == Path("crossings.fvx").read_bytes()
