@@ -19,15 +19,8 @@ from foveal.model.tables import PAPER_FORMATS, TABLE_FORMATS
 if TYPE_CHECKING:
     from foveal.model import Results
 
-_TABLES = ("means", "ranks", "pairs", "summary")
 _TAILS = {"two-sided": 2, "better": 1}
 _WORSE = ("significantly", "at-all")
-
-
-def _setting(spelling: str, text: str, kind: Any) -> opt.Decorator:
-    """Return the option of a test setting, with the default of `TestSettings`."""
-    default = getattr(TestSettings, spelling.partition("=")[0])
-    return opt.option(f"--{spelling}", text, type=kind, default=default)
 
 
 @click.command(
@@ -42,70 +35,42 @@ def _setting(spelling: str, text: str, kind: Any) -> opt.Decorator:
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...|RESULTS.json...")
 @opt.scoring_options()
-@opt.groups_option
-@opt.option(
-    "--baseline=RUN|RESULTS.json",
-    "Compare every other run with this one, by its name or its file, or with the run whose results "
-    "were saved [default: all pairs].",
+@opt.options(
+    f"""
+    --baseline=RUN|RESULTS.json  Compare every other run with this one, by its name or its file, or
+        with the run whose results were saved [default: all pairs].
+    --fail-if-worse=M[=X]...  Exit code 1 if a run is worse than the baseline by this measure, by
+        more than X if that is given; repeatable; all means every measure.
+    --worse={"|".join(_WORSE)}  Count only a significant difference as worse, or any.
+    --test={"|".join(TESTS)}... tests  Significance test; repeatable, and verdicts, letters and
+        marks go by the first.
+    --correction={"|".join(CORRECTIONS)}  Correction of p values for the number of pairs, over all
+        pairs of one measure.
+    --alternative={"|".join(_TAILS)}  Test for any difference, or with one tail the better mean
+        against the worse.
+    --alpha=P  Significance level of corrected p values.
+    --confidence=P  Confidence level of the intervals.
+    --interval={"|".join(INTERVALS)}  Confidence intervals by resampling topics or by Student's t.
+    --resamples=N  Number of resamples for tests, intervals and ranks.
+    --seed=COUNT  Seed of the random numbers.
+    --power=P  Power assumed when estimating the number of topics needed.
+    --show=means|ranks|pairs|summary...  Which tables; repeatable [default: all, but in markdown and
+        latex the means; a list of more than 45 pairs only if asked for].
+    """,
+    worse=_WORSE[0],
+    alternative="two-sided",
+    **{setting.name: setting.default for setting in fields(TestSettings)},
 )
-@opt.option(
-    "--fail-if-worse=M[=X]",
-    "Exit code 1 if a run is worse than the baseline by this measure, by more than X if that is "
-    "given; repeatable; all means every measure.",
-    multiple=True,
-)
-@opt.option(
-    "--worse",
-    "Count only a significant difference as worse, or any.",
-    type=click.Choice(_WORSE),
-    default=_WORSE[0],
-)
-@opt.summary_option
-@opt.option(
-    "--test tests",
-    "Significance test; repeatable, and verdicts, letters and marks go by the first.",
-    multiple=True,
-    type=click.Choice(list(TESTS)),
-    default=("t",),
-)
-@_setting(
-    "correction",
-    "Correction of p values for the number of pairs, over all pairs of one measure.",
-    click.Choice(CORRECTIONS),
-)
-@opt.option(
-    "--alternative",
-    "Test for any difference, or with one tail the better mean against the worse.",
-    type=click.Choice(list(_TAILS)),
-    default="two-sided",
-)
-@_setting("alpha=P", "Significance level of corrected p values.", opt.PROBABILITY)
-@_setting("confidence=P", "Confidence level of the intervals.", opt.PROBABILITY)
-@_setting(
-    "interval",
-    "Confidence intervals by resampling topics or by Student's t.",
-    click.Choice(INTERVALS),
-)
-@_setting("resamples=B", "Number of resamples for tests, intervals and ranks.", opt.POSITIVE)
-@opt.seed_option
-@_setting("power=P", "Power assumed when estimating the number of topics needed.", opt.PROBABILITY)
 @opt.option(
     "--margin=X",
     "Test whether runs are equivalent: their means differ by less than X.",
     type=click.FloatRange(0, min_open=True),
 )
-@opt.option(
-    "--show",
-    "Which tables; repeatable [default: all, but in markdown and latex the means; a list of more "
-    "than 45 pairs only if asked for].",
-    multiple=True,
-    type=click.Choice(_TABLES),
-)
+@opt.shared_options("groups summary output")
 @opt.format_option(
     opt.FORMATS,
     "; tsv and csv hold a row for each measure, pair and test, json also the runs and the settings",
 )
-@opt.output_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -113,13 +78,6 @@ def command(
     runs: tuple[str, ...],
     measures: tuple[str, ...],
     baseline: str | None,
-    fail_if_worse: tuple[str, ...],
-    worse: str,
-    summary: str | None,
-    alternative: str,
-    show: tuple[str, ...],
-    form: str | None,
-    output: str | None,
     **options: Any,
 ) -> None:
     """Test whether runs differ, topic by topic.
@@ -131,7 +89,8 @@ def command(
     from foveal.analysis.comparison import compare
     from foveal.bridges import gates
 
-    margins = gates.bounds_of(fail_if_worse, default=0.0)
+    show, form, output, worse = map(options.pop, ("show", "form", "output", "worse"))
+    margins = gates.bounds_of(options.pop("fail_if_worse"), default=0.0)
     if margins and baseline is None:
         raise UsageError("--fail-if-worse compares with a baseline; name it with --baseline")
     if any(margin < 0 for margin in margins.values()):
@@ -141,12 +100,13 @@ def command(
         bounded = (label for label in margins if label != "all")
         measures += tuple(own.partition("[")[0] if scored_here else own for own in bounded)
     names = [field.name for field in fields(TestSettings) if field.name in options]
-    settings = {name: options.pop(name) for name in names} | {"tails": _TAILS[alternative]}
+    settings = {name: options.pop(name) for name in names}
+    settings["tails"] = _TAILS[options.pop("alternative")]
     if show and form is not None and form not in TABLE_FORMATS:
         raise UsageError(f"--show chooses tables, and {form} holds everything; leave it out")
     if not margins:
         shared.refuse_unused(context, {"worse": "--fail-if-worse"})
-    target = shared.check_summary(summary)
+    target = shared.check_summary(options.pop("summary"))
     results, against = _take_or_score(shared.list_files(runs), measures, baseline, **options)
     shared.warn(results.meta.get("warnings", ()))
     found = compare(results, measures=results.measures, baseline=against, **settings)

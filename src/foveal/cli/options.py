@@ -105,6 +105,7 @@ def parse_positive(text: str) -> int | None:
 
 _TYPES: dict[str, Any] = {
     "N": POSITIVE,
+    "P": PROBABILITY,
     "COUNT": NATURAL,
     "LIST": parse_comma_list,
     "LIST|@FILE": parse_topics,
@@ -145,7 +146,7 @@ def option(spelling: str, text: str, group: str = "", **settings: Any) -> Decora
         if value.endswith("..."):
             value = value.removesuffix("...")
             settings["multiple"] = True
-        if re.fullmatch(r"[a-z0-9-]+(\|[a-z0-9-]+)+|[A-Z]{2}(\|[A-Z]{2})+", value):
+        if re.fullmatch(r"[a-z0-9_-]+(\|[a-z0-9_-]+)+|[A-Z]{2}(\|[A-Z]{2})+", value):
             settings["type"] = click.Choice(value.split("|"))
         elif value:
             settings["metavar"] = value

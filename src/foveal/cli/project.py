@@ -60,18 +60,7 @@ def _parse_window(text: str) -> tuple[int, int]:
 @opt.shared_options("per_topic")
 @opt.format_option((*opt.FORMATS, *_FILES))
 @opt.output_option
-def command(
-    judgements: tuple[str, ...],
-    at: tuple[int, ...] | None,
-    assessors: str,
-    grades: int,
-    threshold: float,
-    form: str | None,
-    output: str | None,
-    *,
-    per_topic: bool,
-    **units: Any,
-) -> None:
+def command(judgements: tuple[str, ...], **options: Any) -> None:
     """Project judgements of characters on units of the documents.
 
     What a division into chunks, windows or elements makes of the relevant text: how much of it lies
@@ -82,9 +71,11 @@ def command(
     from foveal.analysis.projection import Projections, project
     from foveal.formats import read_judgements
 
+    names = ("at", "assessors", "grades", "threshold", "per_topic", "form", "output")
+    at, assessors, grades, threshold, per_topic, form, output = map(options.pop, names)
     truth = read_judgements(list(judgements))
     warn(truth.notes)
-    taken = list(_list_divisions(truth, **units))
+    taken = list(_list_divisions(truth, **options))
     if not taken:
         raise UsageError("no division given; expected --division, --window or --tags")
     if form in _FILES and len(taken) > 1:
