@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import foveal
-from foveal.analysis import compare, correlate, pool
+from foveal import compare, correlate, pool
 from foveal.analysis.agreement import agreement
 from foveal.analysis.anchors import verify
 from foveal.analysis.axioms import axioms

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from foveal.adapters import runs_of
 from foveal.analysis.score_tables import tabulate_scores
@@ -29,8 +28,8 @@ from foveal.measures.characters import UNITS
 from foveal.model import UNKNOWN, Judgements, Results, Run
 from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.result_object import Result
-from foveal.model.tables import Table
-from foveal.spans import Ints
+from foveal.model.tables import Table, format_cell
+from foveal.spans import Floats, Ints
 
 __all__ = ["BudgetCurves", "Crossing", "budget_curves", "with_tokens"]
 
@@ -38,7 +37,6 @@ _MEASURES = ("charR", "charP", "charF", "iP")
 _STEPS = 20
 _RESAMPLES = 2000
 _MOST_COLUMNS = 6  # runs side by side in a table
-Floats = npt.NDArray[np.float64]
 Tokeniser = Callable[[str], "float | Sized"]
 
 
@@ -184,7 +182,7 @@ class BudgetCurves(Result):
         names = [*map(str, self.budgets.tolist()), "area"]
         is_best = np.nan_to_num(values, nan=-np.inf) == np.nanmax(values, axis=1, keepdims=True)
         best = np.argwhere(is_best).tolist() if len(self.runs) > 1 else []
-        rows = (["-" if np.isnan(v) else f"{v:.4f}" for v in row] for row in values.tolist())
+        rows = (map(format_cell, row) for row in values.tolist())
         first, last = self.budgets[[0, -1]].tolist()
         table = Table(
             (self.unit, *self.runs),

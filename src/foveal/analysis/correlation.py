@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal._version import __version__
@@ -27,9 +26,9 @@ from foveal.measures import Measure
 from foveal.model import Judgements, Results
 from foveal.model.graphs import Matrix
 from foveal.model.result_object import Result
-from foveal.model.tables import Place, Table
+from foveal.model.tables import Place, Table, format_cell
+from foveal.spans import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 Scores = Sequence[float] | Floats
 
 _BY = {
@@ -60,9 +59,7 @@ _WORDS = {"=": ": equivalent rankings", "!": ": noticeably different rankings", 
 # -- coefficients ----------------------------------------------------------------------------------
 
 
-def _compare_systems(
-    x: Scores, y: Scores
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
+def _compare_systems(x: Scores, y: Scores) -> tuple[Ints, Ints] | None:
     """Return the signs of all differences of systems, (system, system), in both rankings.
 
     A sign is 1 where the system of the row is above that of the column. None if a ranking ties all
@@ -169,10 +166,6 @@ def _mark(value: float, name: str) -> str:
     return "=" if exact >= _EQUIVALENT else "!" if exact < _NOTICEABLE else ""
 
 
-def _format_value(value: float) -> str:
-    return "-" if isnan(value) else f"{value:.3f}"
-
-
 @dataclass(frozen=True, eq=False)
 class Correlations(Result):
     """Correlations of rankings, one by one and averaged.
@@ -248,7 +241,7 @@ class Correlations(Result):
         least = means.sort("value").row(0, named=True)
         return (
             f"The lowest {_NAMES[name]} of {self._count_runs()} is "
-            f"{_format_value(least['value'])}, between "
+            f"{format_cell(least['value'], 3)}, between "
             f"{least['row']} and {least['column']}{_WORDS[_mark(least['value'], name)]}."
         )
 
@@ -264,8 +257,9 @@ class Correlations(Result):
         if self.by == "topics":
             header: tuple[str, ...] = ("measure", "mean", "low", "high", "correlations")
             shown = means.select("row", "value", "low", "high", "count").iter_rows()
-            for i, (row, value, low, high, count) in enumerate(shown):
-                rows.append((row, *map(_format_value, (value, low, high)), str(count)))
+            for i, (row, value, *limits, count) in enumerate(shown):
+                numbers = (format_cell(own, 3) for own in (value, *limits))
+                rows.append((row, *numbers, str(count)))
                 marks[i, 1] = _mark(value, name)
             halves = "Between the rankings of random halves of the topics, {samples} splits"
             drawn = f"{halves} (seed {{seed}}); ".format(**self.meta["options"])
@@ -277,7 +271,7 @@ class Correlations(Result):
             for i, label in enumerate(self.labels[above:]):
                 cells = [""] * (n - above)
                 for j in range(i + 1) if above else {*range(n)} - {i}:
-                    cells[j] = _format_value(values[i + above, j])
+                    cells[j] = format_cell(values[i + above, j], 3)
                     marks[i, j + 1] = _mark(values[i + above, j], name)
                 rows.append((label, *cells))
             reference = "; the row is the reference" if name == _DIRECTED else ""

@@ -7,7 +7,6 @@ lists which must be better, and `fidelity` tests measures with them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from foveal.measures import Measure, parse_measures
 from foveal.measures.base import OverlapRule
 from foveal.model import Judgements, Results, Run
 from foveal.model.result_object import Result
-from foveal.model.tables import Table
+from foveal.model.tables import Table, format_cell
 from foveal.spans import Ints
 
 __all__ = ["Fidelity", "Ordering", "OrderingOutcome", "fidelity", "simulate", "try_measures"]
@@ -426,10 +425,9 @@ class Fidelity(Result):
         outcomes: list[tuple[str, ...]] = []
         for o in self.outcomes:
             counts = map(str, (o.wins, o.ties, o.losses))
-            p = "-" if math.isnan(o.p) else f"{o.p:.4f}"
             difference = f"{100 * o.difference:+.2f}"
             names = (o.measure, f"{o.better} >= {o.worse}", o.expected)
-            outcomes.append((*names, difference, *counts, p, o.verdict))
+            outcomes.append((*names, difference, *counts, format_cell(o.p), o.verdict))
         header = ("measure", "ordering", "on", "diff %", ">", "==", "<", "p", "verdict")
         title = "Expected orderings"
         orderings = Table(

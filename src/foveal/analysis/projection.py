@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal import spans
@@ -38,7 +37,6 @@ from foveal.spans import Coverage, Ints
 
 __all__ = ["LEVELS", "Projection", "Projections", "project"]
 
-Floats = npt.NDArray[np.float64]
 
 LEVELS = (0.1, 0.5, 1.0)
 """Levels of recall at which the best precision is bounded."""

@@ -8,15 +8,13 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from foveal.analysis.score_matrix import ScoreMatrix, compute_ranking_scores, parse_label
 from foveal.errors import UsageError, some
 from foveal.model import Results
+from foveal.spans import Floats
 
 __all__ = ["RankingPair", "pair_halves", "pair_rankings", "select_rankable"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class RankingPair(NamedTuple):

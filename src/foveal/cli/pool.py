@@ -35,7 +35,7 @@ from foveal.formats.pool_files import UNITS, pool_lines
     -j --judgements=PATH...  Existing judgements: left out, and used by move-to-front and hedge;
         repeatable.
     -C --collection=INDEX  A collection index, which resolves XPaths to spans and spans to elements.
-    --stats=FILE|-  Write sizes, contributions of runs and the growth with depth.
+    --stats=FILE|-  Write the size of the pool and the contributions of the runs.
     -f --format={"|".join(opt.FORMATS)} form  Format of --stats [default: table on a terminal, else
         tsv, a row for each run].
     -q --per-topic  A row per topic in --stats.

@@ -13,7 +13,6 @@ from itertools import compress
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from foveal.analysis.gain_curves import average_curves, cumulate_gains
 from foveal.errors import UsageError, some
@@ -24,11 +23,10 @@ from foveal.measures.xcg import Cumulated, Curves
 from foveal.model import Results
 from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.run import ALL
-from foveal.spans import Ints
+from foveal.spans import Floats, Ints
 
 __all__ = ["GRAPHS", "GraphKind", "draw_aligned", "find_graph", "gain_graph", "gain_measures"]
 
-Floats = npt.NDArray[np.float64]
 
 _MOST_NAMES = 40
 """Largest number of topics named along an axis."""
