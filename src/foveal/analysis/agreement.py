@@ -23,8 +23,6 @@ from foveal.model.run import ALL
 from foveal.model.tables import Table, format_cell
 from foveal.spans import Bools, Floats, Ints
 
-__all__ = ["COUNTS", "FIGURES", "Agreement", "agreement"]
-
 Given = Judgements | str | Path
 
 REACH = (0, 100, 500, 1000)

@@ -17,8 +17,6 @@ from foveal.model import UNKNOWN, Judgements
 from foveal.model.result_object import Result
 from foveal.model.tables import Table
 
-__all__ = ["CONTEXT", "KINDS", "Anchors", "Quotations", "Quote", "Quoted", "Repair", "verify"]
-
 KINDS = ("exact", "moved", "ambiguous", "changed", "lost", "no quote")
 EXACT, MOVED, AMBIGUOUS, CHANGED, LOST, NO_QUOTE = KINDS
 CONTEXT = 32

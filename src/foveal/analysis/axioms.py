@@ -31,8 +31,6 @@ from foveal.model.tables import Table, format_cell
 from foveal.recall import Forest
 from foveal.spans import Floats
 
-__all__ = ["AXIOMS", "REASONS", "Axiom", "AxiomVerdict", "Axioms", "axioms"]
-
 Rng = np.random.Generator
 Span = tuple[int, int]
 T = TypeVar("T")

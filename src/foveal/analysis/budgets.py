@@ -31,8 +31,6 @@ from foveal.model.result_object import Result
 from foveal.model.tables import Table, format_cell
 from foveal.spans import Floats, Ints
 
-__all__ = ["BudgetCurves", "Crossing", "budget_curves", "with_tokens"]
-
 _MEASURES = ("charR", "charP", "charF", "iP")
 _STEPS = 20
 _RESAMPLES = 2000

@@ -23,8 +23,6 @@ from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.result_object import Result
 from foveal.model.tables import Place, Table
 
-__all__ = ["Comparison", "compare"]
-
 TABLES = ("means", "ranks", "pairs", "summary")
 _MOST_PAIRS = 45
 

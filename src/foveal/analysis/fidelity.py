@@ -35,8 +35,6 @@ from foveal.model.result_object import Result
 from foveal.model.tables import Table, format_cell
 from foveal.spans import Ints
 
-__all__ = ["Fidelity", "Ordering", "OrderingOutcome", "fidelity", "simulate", "try_measures"]
-
 JudgementsLike = Judgements | str | Path | Sequence[str | Path]
 
 # -- simulated runs ----------------------------------------------------------------------------

@@ -28,8 +28,6 @@ from foveal.model.run import distinguish_names
 from foveal.model.tables import Table, format_cell
 from foveal.spans import Ints
 
-__all__ = ["STRATEGIES", "PoolStatistics", "Pooling", "pool"]
-
 RunLike = Run | str | Path
 
 RELEVANT, NOT_RELEVANT, UNJUDGED = 1, 0, -1

@@ -35,9 +35,6 @@ from foveal.model.run import ALL
 from foveal.model.tables import Table
 from foveal.spans import Coverage, Ints
 
-__all__ = ["LEVELS", "Projection", "Projections", "project"]
-
-
 LEVELS = (0.1, 0.5, 1.0)
 """Levels of recall at which the best precision is bounded."""
 

@@ -21,8 +21,6 @@ from foveal.model.tables import Table, format_cell
 from foveal.recall import QUANTISATIONS, Forest, ideal_base
 from foveal.recall.forest import COVERAGES, find_quantisation, scale_of
 
-__all__ = ["BASES", "TIES", "RecallBase", "recall_base"]
-
 TIES = ("ascendant", "deeper")
 BASES = ("ideal", "maxsum")
 _NUMBERS = ("exhaustivity", "size", "rsize", "specificity", "worth")

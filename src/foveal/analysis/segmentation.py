@@ -18,8 +18,6 @@ from foveal.formats.rows import NAME_RULES, RowRule, check_rules, list_offset_ru
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
 
-__all__ = ["Segmentation", "read_segmentation"]
-
 _HAS_TEXT = (pl.col("start") < pl.col("end")).fill_null(value=False)
 _PLACE = {"doc": pl.String, "start": pl.Int64, "end": pl.Int64}
 

@@ -30,8 +30,6 @@ from foveal.model.tables import Table
 from foveal.nexi import CAS, NexiError, parse
 from foveal.spans import Ints
 
-__all__ = ["Statistics", "describe_files", "judgement_statistics", "run_statistics"]
-
 Figures = dict[str, Any]
 """Names of figures to numbers, texts, or mappings: counts by name, mean and extremes."""
 _TOPIC_FIELDS = ("title", "castitle", "phrasetitle", "description", "narrative", "keywords")

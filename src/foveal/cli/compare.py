@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,8 +139,7 @@ def _take_or_score(
 
     A baseline is the name of a run, one of the files given, or another file: a run or results.
     """
-    from foveal.analysis.score_matrix import check_assessors
-    from foveal.analysis.tasks import take_or_score, without_curves
+    from foveal.analysis.tasks import take_or_score
     from foveal.bridges.gates import with_baseline
     from foveal.evaluation.topic_groups import add_groups
     from foveal.model import Results
@@ -153,11 +153,10 @@ def _take_or_score(
         elif judgements:
             runs = [*runs, baseline]
     if judgements:
-        check_assessors(options)
         opened, truth = shared.open_inputs(runs, judgements)
+        score = partial(shared.score_runs, task=task)
         given = shared.given_options(options)
-        results = shared.score_runs(opened, truth, measures, task, **given)
-        results = without_curves(results, measures)
+        (results,) = take_or_score(opened, truth, measures, given, score=score)
     else:
         groups = options.pop("groups")
         shared.check_saved(task, options)

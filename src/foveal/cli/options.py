@@ -384,18 +384,12 @@ def format_option(formats: Sequence[str] = FORMATS, more: str = "") -> Decorator
     return option("-f --format=FORMAT form", f"Output format: {text}", "Output", type=choice)
 
 
-def _at_most_one(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> str | None:
-    if len(values) > 1:
-        raise click.BadParameter("one measure at a time has a curve; give one")
-    return values[0] if values else None
-
-
 def scoring_options(*, one_measure: bool = False) -> Decorator:
     """Return the options for judgements, measures, tasks and everything that decides a score.
 
     A command with `one_measure` has no task and no measure of elements, and works in this process.
     """
-    measure = option("-m --measure=M...", "The measure [default: charR].", callback=_at_most_one)
+    measure = option("-m --measure=M", "The measure.", default="charR")
     elements = "topics_file exclude_tags recompute snap truncate cas support_judgements tag_classes"
     return combine_options(
         judgements_option(),

@@ -21,8 +21,6 @@ import numpy as np
 from foveal.errors import UsageError
 from foveal.model.graphs import Axis, Graph, Line, Matrix
 
-__all__ = ["DASHES", "MARKERS", "PALETTE", "PICTURES", "draw", "figure", "form_of", "gnuplot"]
-
 PICTURES = ("svg", "png", "pdf")
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#882255")

@@ -14,7 +14,6 @@ from typing import Literal
 
 import numpy as np
 
-from foveal.analysis.gain_curves import average_curves, cumulate_gains
 from foveal.errors import UsageError, some
 from foveal.evaluation.preparation import AlignedRun
 from foveal.evaluation.presets import find_preset
@@ -24,9 +23,6 @@ from foveal.model import Results
 from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.run import ALL
 from foveal.spans import Floats, Ints
-
-__all__ = ["GRAPHS", "GraphKind", "draw_aligned", "find_graph", "gain_graph", "gain_measures"]
-
 
 _MOST_NAMES = 40
 """Largest number of topics named along an axis."""
@@ -401,6 +397,32 @@ def find_graph(name: str) -> GraphKind:
 
 RANK, LEVEL = 10, 0.5
 """Where nxCG and ep are read off in a graph of gains."""
+
+
+def cumulate_gains(aligned: AlignedRun, measure: Measure) -> dict[str, Curves]:
+    """Return the curves of an aligned run on every topic that has something to gain.
+
+    Only measures of cumulated gain have curves.
+    """
+    if not isinstance(measure, Cumulated):
+        return {}
+    views = map(aligned.alignment_for(measure).topic, aligned.gold.topics)
+    return {view.name: measure.curves(view) for view in views if measure.is_defined(view)}
+
+
+def average_curves(curves: Sequence[Curves]) -> Curves:
+    """Return the means over topics; a list that ended stays flat.
+
+    >>> short, long = (Curves(np.arange(n), np.arange(n)) for n in (2, 4))
+    >>> average_curves([short, long]).xCG.tolist()
+    [0.0, 1.0, 1.5, 2.0]
+    """
+    means = []
+    for column in zip(*curves, strict=True):
+        length = max(map(len, column))
+        ended = (np.pad(own, (0, length - len(own)), "edge") for own in column)
+        means.append(sum(ended, np.zeros(length)) / len(column))
+    return Curves(*means)
 
 
 def gain_measures(bare: Measure, *, rank: int = RANK, level: float = LEVEL) -> tuple[Measure, ...]:

@@ -16,7 +16,6 @@ import polars as pl
 from foveal._version import __version__
 from foveal.analysis.comparison import Comparison
 from foveal.analysis.correlation import kendall_tau_b
-from foveal.analysis.gain_curves import cumulate_gains
 from foveal.analysis.pairs import Pairs, TestSettings
 from foveal.analysis.score_matrix import compute_ranking_scores, parse_label, round_noise
 from foveal.analysis.score_tables import tabulate_scores
@@ -28,9 +27,8 @@ from foveal.measures.alignment import Gold
 from foveal.measures.xcg import Curves
 from foveal.model import UNKNOWN, Judgements, Results, Run, Topics
 from foveal.model.graphs import Graph
+from foveal.report.graph_kinds import cumulate_gains
 from foveal.spans import Floats, Ints
-
-__all__ = ["RunProfile", "collect", "direction", "document_views", "profile_run"]
 
 # -- runs --------------------------------------------------------------------------------------
 
