@@ -11,9 +11,8 @@ from foveal.analysis.anchors import verify
 from foveal.analysis.axioms import axioms
 from foveal.analysis.budgets import budget_curves
 from foveal.analysis.fidelity import fidelity
-from foveal.analysis.projection import Projections, project
+from foveal.analysis.projection import Projections, Segmentation, project
 from foveal.analysis.recall_bases import recall_base
-from foveal.analysis.segmentation import Segmentation
 from foveal.analysis.statistics import Statistics, run_statistics
 from foveal.measures import toy
 from foveal.model import Judgements, Run

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from foveal.analysis.correlation import correlate
     from foveal.analysis.fidelity import fidelity, simulate
     from foveal.analysis.pooling import pool
-    from foveal.analysis.projection import project
-    from foveal.analysis.segmentation import Segmentation
+    from foveal.analysis.projection import Segmentation, project
     from foveal.evaluation import Evaluation, Options, evaluate
     from foveal.files.source import limit_bytes
     from foveal.formats import (
@@ -95,8 +94,7 @@ _HOME = {
     "foveal.analysis.correlation": ("correlate",),
     "foveal.analysis.fidelity": ("fidelity", "simulate"),
     "foveal.analysis.pooling": ("pool",),
-    "foveal.analysis.projection": ("project",),
-    "foveal.analysis.segmentation": ("Segmentation",),
+    "foveal.analysis.projection": ("Segmentation", "project"),
     "foveal.evaluation": ("Evaluation", "Options", "evaluate"),
     "foveal.formats": (
         "read_judgements",

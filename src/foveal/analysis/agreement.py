@@ -80,7 +80,6 @@ class Agreement(Result):
         return math.nan if found is None else float(found)
 
     def parts(self) -> dict[str, Any]:
-        """Return all rows."""
         rows = self.frame.to_dicts()
         return {"assessors": self.assessors, "topics": self.topics, "rows": rows}
 

@@ -39,15 +39,13 @@ Tokeniser = Callable[[str], "float | Sized"]
 
 
 class Crossing(NamedTuple):
-    """A budget at which the mean of one run falls below that of another.
+    """A budget at which the best run changes: one is better `below` it, another `above` it.
 
     From `low` to `high` neither run is significantly better; both lie among the given budgets.
     """
 
     below: str
-    """The run that is better at smaller budgets."""
     above: str
-    """The run that is better at larger budgets."""
     at: float
     low: float
     high: float
@@ -55,19 +53,18 @@ class Crossing(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BudgetCurves(Result):
-    """Scores of runs on topics at budgets."""
+    """Scores of runs on topics at budgets, which count characters, tokens or results (`unit`).
+
+    `measure` is the one without budget, such as ``charR``; `results` has a measure for each budget.
+    """
 
     measure: str
-    """The measure without budget, such as ``charR`` or ``iP@0.10``."""
     unit: str
-    """One of ``characters``, ``tokens``, ``results``."""
     budgets: Ints
     results: Results
-    """The scores of the runs, a measure for each budget."""
 
     @property
     def runs(self) -> tuple[str, ...]:
-        """The names of the runs."""
         return self.results.runs
 
     @property

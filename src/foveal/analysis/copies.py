@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from foveal.adapters import judgements_of
-from foveal.analysis.segmentation import Segmentation
+from foveal.analysis.projection import Segmentation
 from foveal.errors import InputError, UsageError, some
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints

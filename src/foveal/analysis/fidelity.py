@@ -401,7 +401,6 @@ class Fidelity(Result):
             yield from (outcome._asdict() for outcome in self.outcomes)
 
     def parts(self) -> dict[str, Any]:
-        """Return scores, outcomes and verdicts."""
         parts = {"scores": "scores", "orderings": None, "verdicts": "verdict"}
         return {name: list(self.rows(table=table)) for name, table in parts.items()}
 

@@ -456,7 +456,6 @@ class PoolStatistics(Result):
         return (self.topics if per_topic else self.runs).to_dicts()
 
     def parts(self) -> dict[str, Any]:
-        """Return all figures."""
         return {
             "unit": self.unit,
             "topics": self.topics.to_dicts(),

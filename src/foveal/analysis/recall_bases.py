@@ -38,11 +38,9 @@ class RecallBase(Result):
     """The settings of the bases; ``quant`` is the name of the function itself."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield the elements."""
         return self.elements.iter_rows(named=True)
 
     def parts(self) -> dict[str, Any]:
-        """Return the elements."""
         return {"elements": self.elements.to_dicts()}
 
     def summary(self) -> str:

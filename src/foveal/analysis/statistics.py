@@ -55,7 +55,6 @@ class Statistics(Result):
                     yield {**row, "key": key, "value": value}
 
     def parts(self) -> dict[str, Any]:
-        """Return all figures by file."""
         return {"files": self.files}
 
     def tables(self) -> list[Table]:

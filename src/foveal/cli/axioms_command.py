@@ -31,7 +31,7 @@ from foveal.cli.shared import emit_result
     seed=0,
 )
 @opt.format_option(more="; tsv and csv hold a row for each measure and axiom, json the words too")
-@opt.output_option
+@opt.shared_options("output")
 def command(
     measures: tuple[str, ...], form: str | None, output: str | None, **options: Any
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -147,11 +146,15 @@ def _take_or_score(
     task, saved, place = shared.choose_task(tasks), None, Path(baseline or "")
     if baseline and not place.exists() and (place.suffix == ".json" or len(place.parts) > 1):
         raise InputError.at("file.missing", baseline, None, "no such file; expected the baseline")
-    if baseline is not None and place.is_file() and not _is_among(baseline, runs):
+    is_file = baseline is not None and place.is_file()
+    own = [
+        i for i, run in enumerate(runs) if is_file and Path(run).exists() and place.samefile(run)
+    ]
+    if is_file and not own:
         if place.suffix == ".json":
-            (saved,) = shared.read_saved([baseline])
+            (saved,) = shared.read_saved([str(place)])
         elif judgements:
-            runs = [*runs, baseline]
+            own, runs = [len(runs)], [*runs, str(place)]
     if judgements:
         opened, truth = shared.open_inputs(runs, judgements)
         score = partial(shared.score_runs, task=task)
@@ -165,17 +168,6 @@ def _take_or_score(
         results = results if groups is None else add_groups(results, groups)
     if saved is not None:
         return with_baseline(results, saved, str(baseline))
-    if baseline is None or baseline in results.runs or not place.is_file():
-        return results, baseline
-    for meta in results.meta.get("parts", [results.meta]):
-        paths = [part["path"] for part in meta.get("inputs", ()) if part["kind"] == "run"]
-        names = list(meta.get("topics", {}).get("runs", ()))
-        if len(paths) == len(names):
-            for path, name in zip(paths, names, strict=True):
-                if _is_among(baseline, [path]):
-                    return results, str(name)
+    if judgements and own and baseline not in results.runs:
+        baseline = results.runs[own[0]]
     return results, baseline
-
-
-def _is_among(file: str, others: Sequence[str]) -> bool:
-    return any(Path(other).exists() and Path(other).samefile(file) for other in others)

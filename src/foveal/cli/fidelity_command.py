@@ -30,7 +30,7 @@ _RUNS = 20
     """
 )
 @opt.format_option(more="; json holds everything")
-@opt.output_option
+@opt.shared_options("output")
 def command(judgements: tuple[str, ...], measures: tuple[str, ...], **options: Any) -> None:
     """Does a measure measure what it should?
 

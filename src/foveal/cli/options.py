@@ -351,8 +351,6 @@ def shared_options(names: str) -> Decorator:
 
 input_options = combine_options(max_bytes_option, verbose_option)
 worker_options = shared_options("workers dask")
-summary_option, output_option, groups_option = map(shared_options, ("summary", "output", "groups"))
-seed_option = option("--seed=N", "Seed of the random numbers.", type=NATURAL, default=0)
 
 
 def judgements_option(*, required: bool = False) -> Decorator:

@@ -57,9 +57,8 @@ def _parse_window(text: str) -> tuple[int, int]:
 @opt.assessors_option()
 @opt.option("--grades", "qrels: grade N times the share, rounded up.", type=opt.POSITIVE, default=1)
 @opt.option("--threshold", "qrels: least relevant share.", type=click.FloatRange(0, 1), default=0.0)
-@opt.shared_options("per_topic")
+@opt.shared_options("per_topic output")
 @opt.format_option((*opt.FORMATS, *_FILES))
-@opt.output_option
 def command(judgements: tuple[str, ...], **options: Any) -> None:
     """Project judgements of characters on units of the documents.
 
@@ -100,7 +99,7 @@ def _list_divisions(
     collection: str | None,
     tags: tuple[str, ...] | None,
 ) -> Iterator[Any]:
-    from foveal.analysis.segmentation import Segmentation, read_segmentation
+    from foveal.analysis.projection import Segmentation, read_segmentation
     from foveal.collection import Collection
 
     yield from map(read_segmentation, divisions)

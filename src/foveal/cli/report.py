@@ -23,9 +23,8 @@ from foveal.cli.texts import find_texts
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @opt.scoring_options()
-@opt.groups_option
 @opt.option("--by=M", "The measure that decides which run is best [default: the first].")
-@opt.output_option
+@opt.shared_options("groups output")
 @click.pass_context
 def command(
     context: click.Context, /, runs: tuple[str, ...], judgements: tuple[str, ...], **options: Any

@@ -26,7 +26,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True)
 )
 @opt.judgements_option(required=True)
 @opt.collection_option("to compare the hashes of documents; takes --documents")
-@opt.shared_options("texts documents name_from")
+@opt.shared_options("texts documents name_from output")
 @opt.option("--similarity", "Least similarity of a changed quote.", type=_SHARE, default=0.7)
 @opt.options(
     """
@@ -35,7 +35,6 @@ _SHARE = click.FloatRange(0, 1, min_open=True)
     """
 )
 @opt.format_option(more="; json holds everything")
-@opt.output_option
 def command(judgements: tuple[str, ...], repair: str | None, **options: Any) -> None:
     """Do judged spans still hold the text they quote?
 

@@ -26,8 +26,6 @@ from foveal.spans import Floats, Ints
 
 _MOST_NAMES = 40
 """Largest number of topics named along an axis."""
-_MOST_POINTS = 200
-"""Largest number of points of a line of lengths."""
 _WIDE = 0.3
 """Half the height of a run's band; bands are 1 apart."""
 
@@ -349,19 +347,9 @@ _KINDS = (
         points=_BUDGETS,
         ends=True,
     ),
+    GraphKind("topics", "Scores on topics", Axis("score", ""), Axis("run", ""), source="topics"),
     GraphKind(
-        "topics",
-        "Scores on topics",
-        Axis("score", ""),
-        Axis("run", ""),
-        source="topics",
-    ),
-    GraphKind(
-        "differences",
-        "Differences",
-        Axis("topic", ""),
-        Axis("difference", ""),
-        source="topics",
+        "differences", "Differences", Axis("topic", ""), Axis("difference", ""), source="topics"
     ),
     GraphKind(
         "lengths",
@@ -550,9 +538,6 @@ def lengths_graph(lengths: Mapping[str, Ints]) -> Graph:
         # Results without length are drawn as of one character, where the axis begins.
         place, counts = np.unique(np.maximum(own, 1), return_counts=True)
         share = np.cumsum(counts) / max(len(own), 1)
-        if len(place) > _MOST_POINTS:
-            kept = np.unique(np.searchsorted(share, np.linspace(0, 1, _MOST_POINTS + 1)[1:] - 1e-9))
-            place, share = place[kept], share[kept]
         lines.append(Line(run, place.astype(np.float64), share, "steps", i))
     kind = GRAPHS["lengths"]
     return Graph("lengths", kind.title, kind.x, kind.y, tuple(lines))
