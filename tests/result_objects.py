@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import foveal
-from foveal.analysis import compare, correlate, pool
+from foveal import compare, correlate, pool
 from foveal.analysis.agreement import agreement
 from foveal.analysis.anchors import verify
 from foveal.analysis.axioms import axioms
 from foveal.analysis.budgets import budget_curves
 from foveal.analysis.fidelity import fidelity
-from foveal.analysis.projection import Projections, project
+from foveal.analysis.projection import Projections, Segmentation, project
 from foveal.analysis.recall_bases import recall_base
-from foveal.analysis.segmentation import Segmentation
 from foveal.analysis.statistics import Statistics, run_statistics
 from foveal.measures import toy
 from foveal.model import Judgements, Run

@@ -91,10 +91,7 @@ def test_wrong_use_of_budget(
     assert_refused(call(capsys, "budget", *args, "-j", "qrels", "-o", "out"), said)
 
 
-def test_one_measure_has_a_curve(capsys: pytest.CaptureFixture[str]) -> None:
-    two = call(capsys, "budget", "run", "-j", "qrels", "-m", "charR", "-m", "charP")
-    assert two.code == 2
-    assert "one measure at a time has a curve" in two.err
+def test_a_task_has_no_curve(capsys: pytest.CaptureFixture[str]) -> None:
     task = call(capsys, "budget", "run", "-j", "qrels", "-t", "2009.Focused")
     assert task.code == 2
     assert "No such option '-t'" in task.err

@@ -289,16 +289,6 @@ def test_results_of_other_topics_are_joined_with_a_warning(
     assert "warning: results scored with different options: a.json; b.json\n" in outcome.err
 
 
-def test_a_baseline_by_its_file_among_two_files_of_results(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    evaluated(capsys, "a.json", RUNS[:2], "-m", "AiP")
-    evaluated(capsys, "b.json", RUNS[2:], "-m", "AiP")
-    found = rows(capsys, "a.json", "b.json", "--baseline", RUNS[2])
-    assert {row["other"] for row in found} == {"noisy"}
-    assert len(found) == 3
-
-
 def test_a_directory_of_runs_or_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "runs").mkdir()
     for run in RUNS:

@@ -40,6 +40,17 @@ def values(capsys: pytest.CaptureFixture[str], *args: str) -> list[float]:
     return [float(row[3]) for row in rows(capsys, *args)]
 
 
+def test_a_table_names_measures_as_asked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("-m", "MAgP(beta=0.25)", "-m", "MAP", "-m", "iP@0.10", "-m", "iP@curve")
+    shown = call(capsys, "evaluate", "some", "-j", "three", *asked, "-f", "table").out
+    assert shown.splitlines()[0].split() == ["run", "MAgP(beta=0.25)", "MAP", "iP@0.10"]
+    assert shown.endswith("\n\nNot in the table: iP@curve, 100 points; see -f tsv.\n")
+    assert {row[2] for row in rows(capsys, "some", "-j", "three", *asked[:4])} == {
+        "AgP(beta=0.25)",
+        "AP",
+    }
+
+
 def test_rows_come_by_run_topic_and_measure_with_all_last(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,14 +16,15 @@ from foveal.errors import FovealError, FovealWarning, InputError, UsageError
 
 if TYPE_CHECKING:
     from foveal.adapters import judgements_of, run_of
-    from foveal.analysis import compare, correlate, pool, simulate
     from foveal.analysis.agreement import agreement
     from foveal.analysis.axioms import axioms
     from foveal.analysis.budgets import budget_curves, with_tokens
+    from foveal.analysis.comparison import compare
     from foveal.analysis.copies import merge_copies, same_text
-    from foveal.analysis.fidelity import fidelity
-    from foveal.analysis.projection import project
-    from foveal.analysis.segmentation import Segmentation
+    from foveal.analysis.correlation import correlate
+    from foveal.analysis.fidelity import fidelity, simulate
+    from foveal.analysis.pooling import pool
+    from foveal.analysis.projection import Segmentation, project
     from foveal.evaluation import Evaluation, Options, evaluate
     from foveal.files.source import limit_bytes
     from foveal.formats import (
@@ -85,14 +86,15 @@ __all__ = [
 
 _HOME = {
     "foveal.adapters": ("judgements_of", "run_of"),
-    "foveal.analysis": ("compare", "correlate", "pool", "simulate"),
     "foveal.analysis.agreement": ("agreement",),
     "foveal.analysis.axioms": ("axioms",),
     "foveal.analysis.budgets": ("budget_curves", "with_tokens"),
+    "foveal.analysis.comparison": ("compare",),
     "foveal.analysis.copies": ("merge_copies", "same_text"),
-    "foveal.analysis.fidelity": ("fidelity",),
-    "foveal.analysis.projection": ("project",),
-    "foveal.analysis.segmentation": ("Segmentation",),
+    "foveal.analysis.correlation": ("correlate",),
+    "foveal.analysis.fidelity": ("fidelity", "simulate"),
+    "foveal.analysis.pooling": ("pool",),
+    "foveal.analysis.projection": ("Segmentation", "project"),
     "foveal.evaluation": ("Evaluation", "Options", "evaluate"),
     "foveal.formats": (
         "read_judgements",

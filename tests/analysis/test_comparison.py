@@ -270,7 +270,6 @@ def test_runs_are_scored_before_they_are_compared() -> None:
     row = next(found.rows())
     assert (row["difference"], row["p"], row["wins"]) == (0.75, 0.0, 3)
     assert "runs" in found.meta["scores"]["topics"]
-    assert repr(found) == "<Comparison: 2 runs, 1 pairs, 2 measures>"
 
 
 def test_the_interval_is_that_of_the_difference_of_means() -> None:

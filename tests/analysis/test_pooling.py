@@ -338,7 +338,7 @@ def test_a_span_of_a_judged_document_is_judged() -> None:
     run = run_of("r", t="a:0-5 a:20-30 b:0-5")
     found = pool(run, unit="span", judgements=judged(t="a:0-9"))
     assert docs(found) == ["b"]
-    assert found.statistics.growth.rows() == [(1, 1, 1), (2, 2, 1), (3, 3, 1)]
+    assert found.statistics.topics.rows() == [("t", 3, 2, 1)]
 
 
 def test_how_deep_a_pool_goes_by_default() -> None:
@@ -445,7 +445,7 @@ def test_once_a_pool_is_judged_nothing_to_its_depth_is_unjudged(campaign: Campai
     assert set(again.statistics.runs["covered"].to_list()) == {1.0}
 
 
-def test_contributions_and_growth_by_hand() -> None:
+def test_contributions_by_hand() -> None:
     runs = [run_of("r", t="a b c", u="a"), run_of("s", t="b d"), run_of("s2", t="b")]
     found = pool(runs, depth=2, judgements=judged(t="b:0-5")).statistics
     # To depth 2: topic t has a b d, b is judged; topic u has a.
@@ -455,8 +455,6 @@ def test_contributions_and_growth_by_hand() -> None:
         ("s", 1, 2, 1, 1, 1, 1.0),
         ("s2", 1, 1, 1, 0, 0, 1.0),
     ]
-    # Depth 1: a and b of t, a of u. Depth 2: d more. One relevant document is known.
-    assert found.growth.rows() == [(1, 3, 1), (2, 4, 1)]
 
 
 def test_what_a_budget_leaves_out_is_not_covered() -> None:

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.analysis.projection import LEVELS, Projections, project
-from foveal.analysis.segmentation import Segmentation, read_segmentation
+from foveal.analysis.projection import LEVELS, Projections, Segmentation, project, read_segmentation
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.analysis import compare, correlate
+from foveal import compare, correlate
 from foveal.analysis.fidelity import fidelity
 from foveal.analysis.recall_bases import recall_base
 from foveal.measures import toy

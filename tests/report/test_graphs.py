@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.analysis.gain_curves import average_curves, cumulate_gains
 from foveal.collection import build_index
 from foveal.errors import UsageError
 from foveal.measures import Measure, find_measure, parse_measure
@@ -26,6 +25,8 @@ from foveal.model.graphs import Axis, Graph, Line
 from foveal.report.drawing import DASHES, MARKERS, PALETTE, draw, figure, form_of, gnuplot
 from foveal.report.graph_kinds import (
     GRAPHS,
+    average_curves,
+    cumulate_gains,
     draw_aligned,
     find_graph,
     gain_graph,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command import call
-from foveal.analysis import compare, correlate
+from foveal import compare, correlate
 from foveal.analysis.comparison import Comparison
 from foveal.analysis.score_tables import tabulate_scores
 from foveal.model import Results

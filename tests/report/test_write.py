@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import foveal
-from foveal.analysis import compare
+from foveal import compare
 from foveal.errors import UsageError
 from foveal.model import Results
 from foveal.model.result_object import Result

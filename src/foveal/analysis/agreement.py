@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal import spans
@@ -21,14 +20,10 @@ from foveal.formats import read_judgements
 from foveal.model import UNKNOWN, Judgements, Provenance
 from foveal.model.result_object import Result
 from foveal.model.run import ALL
-from foveal.model.tables import Table
-from foveal.spans import Ints
-
-__all__ = ["COUNTS", "FIGURES", "Agreement", "agreement"]
+from foveal.model.tables import Table, format_cell
+from foveal.spans import Bools, Floats, Ints
 
 Given = Judgements | str | Path
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 REACH = (0, 100, 500, 1000)
 """Distances in characters within which best entry points are counted as close."""
@@ -85,7 +80,6 @@ class Agreement(Result):
         return math.nan if found is None else float(found)
 
     def parts(self) -> dict[str, Any]:
-        """Return all rows."""
         rows = self.frame.to_dicts()
         return {"assessors": self.assessors, "topics": self.topics, "rows": rows}
 
@@ -126,7 +120,7 @@ class Agreement(Result):
             lines = []
             for row in rows.iter_rows(named=True):
                 who = ALL if row["first"] is None else f"{row['first']} - {row['second']}"
-                cells = (_format_figure(name, row[name]) for name in columns)
+                cells = (format_cell(row[name], _DIGITS.get(name, 4)) for name in columns)
                 lines.append((who, row["topic"] or row["over"], *cells))
             header = ("assessors", "topic" if per_topic else "over", *columns.values())
             tables.append(Table(header, tuple(lines), labels=2, title=title, notes=notes))
@@ -160,11 +154,7 @@ _TABLES: tuple[tuple[str, dict[str, str], tuple[str, ...]], ...] = (
 """Title, columns with their headings, and notes of each table."""
 
 
-def _format_figure(name: str, value: float | None) -> str:
-    if value is None or math.isnan(value):
-        return "-"
-    digits = 0 if name in COUNTS else 1 if name in ("bep_mean", "bep_median") else 4
-    return f"{value:.{digits}f}"
+_DIGITS = dict.fromkeys(COUNTS, 0) | {"bep_mean": 1, "bep_median": 1}
 
 
 def agreement(

@@ -17,8 +17,6 @@ from foveal.model import UNKNOWN, Judgements
 from foveal.model.result_object import Result
 from foveal.model.tables import Table
 
-__all__ = ["CONTEXT", "KINDS", "Anchors", "Quotations", "Quote", "Quoted", "Repair", "verify"]
-
 KINDS = ("exact", "moved", "ambiguous", "changed", "lost", "no quote")
 EXACT, MOVED, AMBIGUOUS, CHANGED, LOST, NO_QUOTE = KINDS
 CONTEXT = 32
@@ -53,15 +51,15 @@ class Quoted(NamedTuple):
 
 
 class Repair(NamedTuple):
-    """Repaired judgements, and a problem for everything that could not be repaired."""
+    """Repaired judgements, and a problem for everything that could not be repaired.
+
+    The numbers are those of spans and best entry points moved, and of quotes added.
+    """
 
     judgements: Judgements
     spans: int
-    """Number of spans moved."""
     entry_points: int
-    """Number of best entry points moved with them."""
     quotes: int
-    """Number of spans that got a quote."""
     left: tuple[Problem, ...]
 
 
@@ -145,17 +143,18 @@ class Quotations:
 
 @dataclass(frozen=True)
 class Anchors(Result):
-    """The present state of every judged span."""
+    """The present state of every judged span, in the order of the judgements.
+
+    `lengths` are the present lengths of the documents whose text is known, and `changed` those
+    whose text has another hash than the index stores. `quoted` holds quote, prefix and suffix for
+    spans that have none, by their number.
+    """
 
     judgements: Judgements
     found: tuple[Quoted, ...]
-    """One for each span, in the order of the judgements."""
     lengths: Mapping[str, int]
-    """The present lengths of the documents whose text is known."""
     changed: frozenset[str]
-    """Documents whose text has another hash than the index stores."""
     quoted: Mapping[int, tuple[str, str, str]]
-    """Quote, prefix and suffix for spans that have none, by their number."""
     meta: Mapping[str, Any] = field(default_factory=lambda: {"version": __version__})
 
     @property

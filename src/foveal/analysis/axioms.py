@@ -17,7 +17,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal._version import __version__
@@ -28,12 +27,10 @@ from foveal.measures import Cutoff, Measure, OverlapRule, all_measures, parse_me
 from foveal.measures.alignment import Gold
 from foveal.model import Judgements, Run
 from foveal.model.result_object import Result
-from foveal.model.tables import Table
+from foveal.model.tables import Table, format_cell
 from foveal.recall import Forest
+from foveal.spans import Floats
 
-__all__ = ["AXIOMS", "REASONS", "Axiom", "AxiomVerdict", "Axioms", "axioms"]
-
-Floats = npt.NDArray[np.float64]
 Rng = np.random.Generator
 Span = tuple[int, int]
 T = TypeVar("T")
@@ -547,7 +544,7 @@ class Axioms(Result):
         counterexamples = Table(
             ("measure", "axiom", "relevant", "list", "score", "becomes", "score"),
             tuple(
-                tuple(f"{x:.4f}" if isinstance(x, float) else str(x) for x in (*v[:2], *v[5:]))
+                tuple(map(format_cell, (*v[:2], *v[5:])))
                 for v in self.verdicts
                 if v.relevant is not None
             ),

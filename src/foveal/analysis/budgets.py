@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from foveal.adapters import runs_of
 from foveal.analysis.score_tables import tabulate_scores
@@ -29,29 +28,24 @@ from foveal.measures.characters import UNITS
 from foveal.model import UNKNOWN, Judgements, Results, Run
 from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.result_object import Result
-from foveal.model.tables import Table
-from foveal.spans import Ints
-
-__all__ = ["BudgetCurves", "Crossing", "budget_curves", "with_tokens"]
+from foveal.model.tables import Table, format_cell
+from foveal.spans import Floats, Ints
 
 _MEASURES = ("charR", "charP", "charF", "iP")
 _STEPS = 20
 _RESAMPLES = 2000
 _MOST_COLUMNS = 6  # runs side by side in a table
-Floats = npt.NDArray[np.float64]
 Tokeniser = Callable[[str], "float | Sized"]
 
 
 class Crossing(NamedTuple):
-    """A budget at which the mean of one run falls below that of another.
+    """A budget at which the best run changes: one is better `below` it, another `above` it.
 
     From `low` to `high` neither run is significantly better; both lie among the given budgets.
     """
 
     below: str
-    """The run that is better at smaller budgets."""
     above: str
-    """The run that is better at larger budgets."""
     at: float
     low: float
     high: float
@@ -59,19 +53,18 @@ class Crossing(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BudgetCurves(Result):
-    """Scores of runs on topics at budgets."""
+    """Scores of runs on topics at budgets, which count characters, tokens or results (`unit`).
+
+    `measure` is the one without budget, such as ``charR``; `results` has a measure for each budget.
+    """
 
     measure: str
-    """The measure without budget, such as ``charR`` or ``iP@0.10``."""
     unit: str
-    """One of ``characters``, ``tokens``, ``results``."""
     budgets: Ints
     results: Results
-    """The scores of the runs, a measure for each budget."""
 
     @property
     def runs(self) -> tuple[str, ...]:
-        """The names of the runs."""
         return self.results.runs
 
     @property
@@ -184,7 +177,7 @@ class BudgetCurves(Result):
         names = [*map(str, self.budgets.tolist()), "area"]
         is_best = np.nan_to_num(values, nan=-np.inf) == np.nanmax(values, axis=1, keepdims=True)
         best = np.argwhere(is_best).tolist() if len(self.runs) > 1 else []
-        rows = (["-" if np.isnan(v) else f"{v:.4f}" for v in row] for row in values.tolist())
+        rows = (map(format_cell, row) for row in values.tolist())
         first, last = self.budgets[[0, -1]].tolist()
         table = Table(
             (self.unit, *self.runs),

@@ -23,13 +23,11 @@ from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.result_object import Result
 from foveal.model.tables import Place, Table
 
-__all__ = ["Comparison", "compare"]
-
 TABLES = ("means", "ranks", "pairs", "summary")
 _MOST_PAIRS = 45
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
     """A comparison of runs, with one `Pairs` for each measure; `compare` makes it."""
 
@@ -39,10 +37,6 @@ class Comparison(Result):
     measures: tuple[Pairs, ...]
     warnings: tuple[str, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        pairs = len(self.measures[0].first)
-        return f"<Comparison: {len(self.runs)} runs, {pairs} pairs, {len(self.measures)} measures>"
 
     def __getitem__(self, measure: str) -> Pairs:
         held = {pairs.measure: pairs for pairs in self.measures}

@@ -18,12 +18,10 @@ import numpy as np
 import polars as pl
 
 from foveal.adapters import judgements_of
-from foveal.analysis.segmentation import Segmentation
+from foveal.analysis.projection import Segmentation
 from foveal.errors import InputError, UsageError, some
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
-
-__all__ = ["Copies", "merge_copies", "same_text"]
 
 _SCHEMA = {"class": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
 Place = tuple[str, int, int]

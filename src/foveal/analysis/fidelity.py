@@ -7,7 +7,6 @@ lists which must be better, and `fidelity` tests measures with them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -33,10 +32,8 @@ from foveal.measures import Measure, parse_measures
 from foveal.measures.base import OverlapRule
 from foveal.model import Judgements, Results, Run
 from foveal.model.result_object import Result
-from foveal.model.tables import Table
+from foveal.model.tables import Table, format_cell
 from foveal.spans import Ints
-
-__all__ = ["Fidelity", "Ordering", "OrderingOutcome", "fidelity", "simulate", "try_measures"]
 
 JudgementsLike = Judgements | str | Path | Sequence[str | Path]
 
@@ -404,7 +401,6 @@ class Fidelity(Result):
             yield from (outcome._asdict() for outcome in self.outcomes)
 
     def parts(self) -> dict[str, Any]:
-        """Return scores, outcomes and verdicts."""
         parts = {"scores": "scores", "orderings": None, "verdicts": "verdict"}
         return {name: list(self.rows(table=table)) for name, table in parts.items()}
 
@@ -426,10 +422,9 @@ class Fidelity(Result):
         outcomes: list[tuple[str, ...]] = []
         for o in self.outcomes:
             counts = map(str, (o.wins, o.ties, o.losses))
-            p = "-" if math.isnan(o.p) else f"{o.p:.4f}"
             difference = f"{100 * o.difference:+.2f}"
             names = (o.measure, f"{o.better} >= {o.worse}", o.expected)
-            outcomes.append((*names, difference, *counts, p, o.verdict))
+            outcomes.append((*names, difference, *counts, format_cell(o.p), o.verdict))
         header = ("measure", "ordering", "on", "diff %", ">", "==", "<", "p", "verdict")
         title = "Expected orderings"
         orderings = Table(

@@ -15,10 +15,7 @@ from foveal.analysis import significance
 from foveal.analysis.score_matrix import ScoreMatrix, round_noise
 from foveal.errors import UsageError
 from foveal.evaluation.topic_groups import FEWEST_TOPICS
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from foveal.spans import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,10 +25,8 @@ from foveal.measures.alignment import Alignment, Gold
 from foveal.model import Judgements, Run
 from foveal.model.result_object import Result
 from foveal.model.run import distinguish_names
-from foveal.model.tables import Table
+from foveal.model.tables import Table, format_cell
 from foveal.spans import Ints
-
-__all__ = ["STRATEGIES", "PoolStatistics", "Pooling", "pool"]
 
 RunLike = Run | str | Path
 
@@ -43,8 +41,6 @@ _KEYS = {
     "element": ("topic", "doc", "xpath"),
 }
 """The columns that identify a unit."""
-_GROWTH = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 1500)
-"""Depths at which the size of the pool is reported."""
 _IS_JUDGED = pl.col("known") != UNJUDGED
 
 
@@ -173,7 +169,6 @@ def pool(
             is_pooled.sum().alias("pooled"),
         )
         .with_columns(pl.col("topic").cast(pl.String)),
-        _count_growth(returned),
         {"version": __version__, **header},
     )
     return Pooling(Pool(entries, unit, header), statistics, tuple(warnings))
@@ -430,16 +425,6 @@ def _describe_runs(
     return every.join(described, on="run", how="left", maintain_order="left").fill_null(0)
 
 
-def _count_growth(returned: pl.DataFrame) -> pl.DataFrame:
-    """Return the distinct units that all runs return to each depth, and the relevant ones."""
-    best = returned.group_by("unit").agg(pl.col("rank").min(), pl.col("known").first())
-    relevant = best.filter(known=RELEVANT)["rank"]
-    deepest = max(best["rank"].to_list(), default=0)
-    depths = [depth for depth in _GROWTH if depth < deepest] + ([deepest] if deepest else [])
-    rows = [(n, (best["rank"] <= n).sum(), (relevant <= n).sum()) for n in depths]
-    return pl.DataFrame(rows, dict.fromkeys(("depth", "units", "relevant"), pl.Int64), orient="row")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class PoolStatistics(Result):
     """Size of a pool and contributions of the runs, up to the depth of the pool.
@@ -447,14 +432,12 @@ class PoolStatistics(Result):
     `runs` holds for each run its ``topics`` and units ``returned``, ``judged`` before, ``pooled``,
     and ``unique``, pooled through this run alone; ``covered`` is the share of the run's units that
     are judged once the pool is. `topics` holds for each topic the numbers of units ``returned``,
-    ``judged`` and ``pooled``, and `growth` for each ``depth`` the number of distinct ``units`` and
-    of ``relevant`` ones. `meta` is the header of the pool.
+    ``judged`` and ``pooled``. `meta` is the header of the pool.
     """
 
     unit: str
     runs: pl.DataFrame
     topics: pl.DataFrame
-    growth: pl.DataFrame
     meta: Mapping[str, Any]
 
     def summary(self) -> str:
@@ -473,35 +456,29 @@ class PoolStatistics(Result):
         return (self.topics if per_topic else self.runs).to_dicts()
 
     def parts(self) -> dict[str, Any]:
-        """Return all figures."""
         return {
             "unit": self.unit,
             "topics": self.topics.to_dicts(),
             "runs": self.runs.to_dicts(),
-            "growth": self.growth.to_dicts(),
         }
 
     def tables(self, *, per_topic: bool = False) -> list[Table]:
-        """Return tables of the runs, the growth of the pool, and on request topics."""
+        """Return a table of the runs, and on request one of the topics."""
         depth = self.meta["depth"]
         which = "all" if depth is None else f"the first {depth}"
         title = f"Contributions of the runs: {which} {self.unit}s of each topic"
         note = "unique: pooled through this run alone; covered: share judged once the pool is."
-        tables = [
-            _tabulate(self.runs.columns, self.runs.rows(), title, note),
-            _tabulate(self.growth.columns, self.growth.rows(), "Growth: units returned to a depth"),
-        ]
+        tables = [_tabulate(self.runs, title, note)]
         if per_topic:
-            tables.append(_tabulate(self.topics.columns, self.topics.rows(), "Topics"))
+            tables.append(_tabulate(self.topics, "Topics"))
         return tables
 
 
-def _tabulate(
-    header: Sequence[str], rows: Sequence[Sequence[Any]], title: str, *notes: str
-) -> Table:
+def _tabulate(frame: pl.DataFrame, title: str, *notes: str) -> Table:
     """Return a table of names, whole numbers and numbers with decimals."""
-    cells = tuple(
-        tuple(f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row)
-        for row in rows
+    return Table(
+        tuple(frame.columns),
+        tuple(tuple(map(format_cell, row)) for row in frame.rows()),
+        title=title,
+        notes=notes,
     )
-    return Table(tuple(header), cells, title=title, notes=notes)

@@ -12,8 +12,6 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["FAMILIES", "OPINION", "PAPER_COLUMNS", "PROPERTIES", "SIGNS", "TASKS", "Cell", "Family"]
-
 PROPERTIES: Mapping[str, str] = {
     "recall": "going on to return something relevant and new raises the score",
     "precision": "useless results in front lower the score of a list that finds everything",

@@ -17,11 +17,9 @@ from foveal.evaluation.evaluation import Evaluation
 from foveal.formats import read_judgements
 from foveal.model import Judgements
 from foveal.model.result_object import Result
-from foveal.model.tables import Table
+from foveal.model.tables import Table, format_cell
 from foveal.recall import QUANTISATIONS, Forest, ideal_base
 from foveal.recall.forest import COVERAGES, find_quantisation, scale_of
-
-__all__ = ["BASES", "TIES", "RecallBase", "recall_base"]
 
 TIES = ("ascendant", "deeper")
 BASES = ("ideal", "maxsum")
@@ -40,11 +38,9 @@ class RecallBase(Result):
     """The settings of the bases; ``quant`` is the name of the function itself."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield the elements."""
         return self.elements.iter_rows(named=True)
 
     def parts(self) -> dict[str, Any]:
-        """Return the elements."""
         return {"elements": self.elements.to_dicts()}
 
     def summary(self) -> str:
@@ -64,8 +60,7 @@ class RecallBase(Result):
                 rows.append((element["doc"], *[""] * (len(columns) + 2)))
             if element["ideal"]:
                 best |= {(len(rows), j) for j in range(len(columns) + 1)}
-            values = ("-" if element[name] is None else element[name] for name in columns)
-            numbers = (f"{x:.4f}" if isinstance(x, float) else str(x) for x in values)
+            numbers = (format_cell(element[name]) for name in columns)
             marks = ("yes" if element[name] else "" for name in ("ideal", "leaf"))
             rows.append((branch + element["xpath"].rpartition("/")[2], *numbers, *marks))
         title = "Recall base of topic {topic}: worth by {quant}, {base} base, tie {tie}"

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from foveal.errors import UsageError, some
 from foveal.measures import Measure, parse_measure, parse_measures
 from foveal.model import Results
-
-Floats = npt.NDArray[np.float64]
+from foveal.spans import Floats
 
 _BITS = 40
 

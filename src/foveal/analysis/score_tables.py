@@ -12,8 +12,6 @@ from foveal.model import Results
 from foveal.model.run import ALL
 from foveal.model.tables import Table
 
-__all__ = ["tabulate_scores"]
-
 
 def tabulate_scores(
     results: Results,

@@ -10,14 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from foveal.analysis.score_matrix import round_noise
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from foveal.spans import Bools, Floats, Ints
 
 _STREAMS = {"randomisation": 1, "bootstrap": 2, "interval": 3}
 """Each use of random numbers has its own stream for a seed, the same on every machine."""

@@ -30,8 +30,6 @@ from foveal.model.tables import Table
 from foveal.nexi import CAS, NexiError, parse
 from foveal.spans import Ints
 
-__all__ = ["Statistics", "describe_files", "judgement_statistics", "run_statistics"]
-
 Figures = dict[str, Any]
 """Names of figures to numbers, texts, or mappings: counts by name, mean and extremes."""
 _TOPIC_FIELDS = ("title", "castitle", "phrasetitle", "description", "narrative", "keywords")
@@ -57,7 +55,6 @@ class Statistics(Result):
                     yield {**row, "key": key, "value": value}
 
     def parts(self) -> dict[str, Any]:
-        """Return all figures by file."""
         return {"files": self.files}
 
     def tables(self) -> list[Table]:

@@ -14,8 +14,6 @@ from foveal.formats import read_run
 from foveal.measures import Measure, parse_measures
 from foveal.model import Results, Run
 
-__all__ = ["group_by_task", "take_or_score", "without_curves"]
-
 
 def take_or_score(
     given: Any,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from foveal.cli import options as opt
@@ -18,18 +20,10 @@ from foveal.cli.shared import emit_result, warn
 )
 @opt.judgements_option(required=True)
 @opt.collection_option("where judgements are XPaths or lack the lengths of documents")
-@opt.shared_options("only_topics")
-@opt.shared_options("per_topic")
+@opt.shared_options("only_topics per_topic output")
 @opt.format_option(more="; json holds everything")
-@opt.output_option
 def command(
-    judgements: tuple[str, ...],
-    collection: str | None,
-    only_topics: tuple[str, ...] | None,
-    form: str | None,
-    output: str | None,
-    *,
-    per_topic: bool,
+    judgements: tuple[str, ...], collection: str | None, only_topics: Any, **shown: Any
 ) -> None:
     """Measure the agreement of assessors.
 
@@ -45,4 +39,4 @@ def command(
 
     found = agreement(list(judgements), collection=collection, topics=only_topics)
     warn(found.notes)
-    emit_result(found, form, output, per_topic=per_topic)
+    emit_result(found, **shown)

@@ -317,7 +317,7 @@ def _assign(opened: Campaign, given: SimpleNamespace) -> None:
     "foveal assess status my.campaign -f json",
     "",
     opt.format_option(("table", "tsv", "csv", "json")),
-    opt.output_option,
+    opt.shared_options("output"),
 )
 def _status(opened: Campaign, given: SimpleNamespace) -> None:
     """Show the progress: a row for each topic and assessor."""

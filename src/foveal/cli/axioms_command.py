@@ -3,50 +3,37 @@
 from __future__ import annotations
 
 import textwrap
+from typing import Any
 
 import click
 
-from foveal.cli.options import (
-    FORMATS,
-    MEASURE,
-    POSITIVE,
-    Command,
-    format_option,
-    option,
-    output_option,
-    seed_option,
-)
+from foveal.cli import options as opt
 from foveal.cli.shared import emit_result
 
 
 @click.command(
     "axioms",
-    cls=Command,
+    cls=opt.Command,
     examples=(
         "foveal axioms -m AiP -m 'HiR(alpha=0)@10'",
         "foveal axioms -m all -f markdown",
         "foveal axioms -m charF --strict",
     ),
 )
-@option(
-    "-m --measure=M measures",
-    "A measure, or all; repeatable. Without any, print the axioms.",
-    multiple=True,
-    type=MEASURE,
+@opt.options(
+    """
+    -m --measure=M... measures  A measure, or all; repeatable. Without any, print the axioms.
+    --campaigns=N  Small campaigns that every axiom is tested on.
+    --seed=COUNT  Seed of the random numbers.
+    --strict  Exit code 1 if a measure fails, but not by design.
+    """,
+    campaigns=400,
+    seed=0,
 )
-@option("--campaigns", "Small campaigns that every axiom is tested on.", type=POSITIVE, default=400)
-@seed_option
-@option("--strict", "Exit code 1 if a measure fails, but not by design.")
-@format_option(FORMATS, "; tsv and csv hold a row for each measure and axiom, json the words too")
-@output_option
+@opt.format_option(more="; tsv and csv hold a row for each measure and axiom, json the words too")
+@opt.shared_options("output")
 def command(
-    measures: tuple[str, ...],
-    campaigns: int,
-    seed: int,
-    form: str | None,
-    output: str | None,
-    *,
-    strict: bool,
+    measures: tuple[str, ...], form: str | None, output: str | None, **options: Any
 ) -> None:
     """Test whether measures are sound.
 
@@ -61,7 +48,8 @@ def command(
         for axiom in AXIOMS:
             click.echo(f"{axiom.name}\n{textwrap.indent(textwrap.fill(axiom.words, 96), '    ')}")
         return
-    found = axioms(measures, campaigns=campaigns, seed=seed)
+    strict = options.pop("strict")
+    found = axioms(measures, **options)
     emit_result(found, form, output)
     if strict and found.failed:
         raise click.exceptions.Exit(1)

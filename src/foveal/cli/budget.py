@@ -10,8 +10,6 @@ from foveal.cli import options as opt
 from foveal.cli.shared import emit_result, given_options, list_files, open_inputs, warn
 from foveal.errors import UsageError
 
-_UNIT = click.Choice(("characters", "tokens", "results"))
-
 
 def parse_budgets(text: str) -> tuple[int, ...]:
     """Return the numbers of ``250,500,1000``."""
@@ -33,25 +31,17 @@ def parse_budgets(text: str) -> tuple[int, ...]:
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @opt.scoring_options(one_measure=True)
-@opt.option("--unit", "Unit of a budget; results give tokens.", type=_UNIT, default="characters")
 @opt.option("--at=LIST", "These budgets, as in 250,500,1000.", type=parse_budgets)
-@opt.option("--up-to", "Twenty budgets up to N [default: as lists end].", type=opt.POSITIVE)
-@opt.shared_options("per_topic")
+@opt.options(
+    """
+    --unit=characters|tokens|results  Unit of a budget; results give tokens.
+    --up-to=N  Twenty budgets up to N [default: as lists end].
+    """,
+    unit="characters",
+)
+@opt.shared_options("per_topic output")
 @opt.format_option(more="; json holds every topic and can be drawn by 'foveal plot budget'")
-@opt.output_option
-def command(
-    runs: tuple[str, ...],
-    judgements: tuple[str, ...],
-    measure: str | None,
-    unit: str,
-    at: tuple[int, ...] | None,
-    up_to: int | None,
-    form: str | None,
-    output: str | None,
-    *,
-    per_topic: bool,
-    **options: Any,
-) -> None:
+def command(runs: tuple[str, ...], judgements: tuple[str, ...], **options: Any) -> None:
     """Compare runs at the same amount of text, tokens or results.
 
     The measure (-m) is charR (the default), charP, charF or iP@x. Lists are read from the top until
@@ -62,8 +52,10 @@ def command(
 
     if not judgements:
         raise UsageError("runs are scored against judgements; give them with --judgements")
+    names = ("measure", "at", "form", "output", "per_topic")
+    measure, at, form, output, per_topic = map(options.pop, names)
     inputs = open_inputs(list_files(runs), judgements)
-    chosen = {"unit": unit, "budgets": at, "up_to": up_to, **given_options(options)}
-    curves = budget_curves(*inputs, measure or "charR", **chosen)
+    given = given_options(options)
+    curves = budget_curves(*inputs, measure, budgets=at, **given)
     warn(curves.meta["warnings"])
     emit_result(curves, form, output, per_topic=per_topic)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +19,8 @@ from foveal.model.tables import PAPER_FORMATS, TABLE_FORMATS
 if TYPE_CHECKING:
     from foveal.model import Results
 
-_TABLES = ("means", "ranks", "pairs", "summary")
 _TAILS = {"two-sided": 2, "better": 1}
 _WORSE = ("significantly", "at-all")
-
-
-def _setting(spelling: str, text: str, kind: Any) -> opt.Decorator:
-    """Return the option of a test setting, with the default of `TestSettings`."""
-    default = getattr(TestSettings, spelling.partition("=")[0])
-    return opt.option(f"--{spelling}", text, type=kind, default=default)
 
 
 @click.command(
@@ -42,70 +35,42 @@ def _setting(spelling: str, text: str, kind: Any) -> opt.Decorator:
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...|RESULTS.json...")
 @opt.scoring_options()
-@opt.groups_option
-@opt.option(
-    "--baseline=RUN|RESULTS.json",
-    "Compare every other run with this one, by its name or its file, or with the run whose results "
-    "were saved [default: all pairs].",
+@opt.options(
+    f"""
+    --baseline=RUN|RESULTS.json  Compare every other run with this one, by its name or its file, or
+        with the run whose results were saved [default: all pairs].
+    --fail-if-worse=M[=X]...  Exit code 1 if a run is worse than the baseline by this measure, by
+        more than X if that is given; repeatable; all means every measure.
+    --worse={"|".join(_WORSE)}  Count only a significant difference as worse, or any.
+    --test={"|".join(TESTS)}... tests  Significance test; repeatable, and verdicts, letters and
+        marks go by the first.
+    --correction={"|".join(CORRECTIONS)}  Correction of p values for the number of pairs, over all
+        pairs of one measure.
+    --alternative={"|".join(_TAILS)}  Test for any difference, or with one tail the better mean
+        against the worse.
+    --alpha=P  Significance level of corrected p values.
+    --confidence=P  Confidence level of the intervals.
+    --interval={"|".join(INTERVALS)}  Confidence intervals by resampling topics or by Student's t.
+    --resamples=N  Number of resamples for tests, intervals and ranks.
+    --seed=COUNT  Seed of the random numbers.
+    --power=P  Power assumed when estimating the number of topics needed.
+    --show=means|ranks|pairs|summary...  Which tables; repeatable [default: all, but in markdown and
+        latex the means; a list of more than 45 pairs only if asked for].
+    """,
+    worse=_WORSE[0],
+    alternative="two-sided",
+    **{setting.name: setting.default for setting in fields(TestSettings)},
 )
-@opt.option(
-    "--fail-if-worse=M[=X]",
-    "Exit code 1 if a run is worse than the baseline by this measure, by more than X if that is "
-    "given; repeatable; all means every measure.",
-    multiple=True,
-)
-@opt.option(
-    "--worse",
-    "Count only a significant difference as worse, or any.",
-    type=click.Choice(_WORSE),
-    default=_WORSE[0],
-)
-@opt.summary_option
-@opt.option(
-    "--test tests",
-    "Significance test; repeatable, and verdicts, letters and marks go by the first.",
-    multiple=True,
-    type=click.Choice(list(TESTS)),
-    default=("t",),
-)
-@_setting(
-    "correction",
-    "Correction of p values for the number of pairs, over all pairs of one measure.",
-    click.Choice(CORRECTIONS),
-)
-@opt.option(
-    "--alternative",
-    "Test for any difference, or with one tail the better mean against the worse.",
-    type=click.Choice(list(_TAILS)),
-    default="two-sided",
-)
-@_setting("alpha=P", "Significance level of corrected p values.", opt.PROBABILITY)
-@_setting("confidence=P", "Confidence level of the intervals.", opt.PROBABILITY)
-@_setting(
-    "interval",
-    "Confidence intervals by resampling topics or by Student's t.",
-    click.Choice(INTERVALS),
-)
-@_setting("resamples=B", "Number of resamples for tests, intervals and ranks.", opt.POSITIVE)
-@opt.seed_option
-@_setting("power=P", "Power assumed when estimating the number of topics needed.", opt.PROBABILITY)
 @opt.option(
     "--margin=X",
     "Test whether runs are equivalent: their means differ by less than X.",
     type=click.FloatRange(0, min_open=True),
 )
-@opt.option(
-    "--show",
-    "Which tables; repeatable [default: all, but in markdown and latex the means; a list of more "
-    "than 45 pairs only if asked for].",
-    multiple=True,
-    type=click.Choice(_TABLES),
-)
+@opt.shared_options("groups summary output")
 @opt.format_option(
     opt.FORMATS,
     "; tsv and csv hold a row for each measure, pair and test, json also the runs and the settings",
 )
-@opt.output_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -113,13 +78,6 @@ def command(
     runs: tuple[str, ...],
     measures: tuple[str, ...],
     baseline: str | None,
-    fail_if_worse: tuple[str, ...],
-    worse: str,
-    summary: str | None,
-    alternative: str,
-    show: tuple[str, ...],
-    form: str | None,
-    output: str | None,
     **options: Any,
 ) -> None:
     """Test whether runs differ, topic by topic.
@@ -131,7 +89,8 @@ def command(
     from foveal.analysis.comparison import compare
     from foveal.bridges import gates
 
-    margins = gates.bounds_of(fail_if_worse, default=0.0)
+    show, form, output, worse = map(options.pop, ("show", "form", "output", "worse"))
+    margins = gates.bounds_of(options.pop("fail_if_worse"), default=0.0)
     if margins and baseline is None:
         raise UsageError("--fail-if-worse compares with a baseline; name it with --baseline")
     if any(margin < 0 for margin in margins.values()):
@@ -141,12 +100,13 @@ def command(
         bounded = (label for label in margins if label != "all")
         measures += tuple(own.partition("[")[0] if scored_here else own for own in bounded)
     names = [field.name for field in fields(TestSettings) if field.name in options]
-    settings = {name: options.pop(name) for name in names} | {"tails": _TAILS[alternative]}
+    settings = {name: options.pop(name) for name in names}
+    settings["tails"] = _TAILS[options.pop("alternative")]
     if show and form is not None and form not in TABLE_FORMATS:
         raise UsageError(f"--show chooses tables, and {form} holds everything; leave it out")
     if not margins:
         shared.refuse_unused(context, {"worse": "--fail-if-worse"})
-    target = shared.check_summary(summary)
+    target = shared.check_summary(options.pop("summary"))
     results, against = _take_or_score(shared.list_files(runs), measures, baseline, **options)
     shared.warn(results.meta.get("warnings", ()))
     found = compare(results, measures=results.measures, baseline=against, **settings)
@@ -178,8 +138,7 @@ def _take_or_score(
 
     A baseline is the name of a run, one of the files given, or another file: a run or results.
     """
-    from foveal.analysis.score_matrix import check_assessors
-    from foveal.analysis.tasks import take_or_score, without_curves
+    from foveal.analysis.tasks import take_or_score
     from foveal.bridges.gates import with_baseline
     from foveal.evaluation.topic_groups import add_groups
     from foveal.model import Results
@@ -187,17 +146,20 @@ def _take_or_score(
     task, saved, place = shared.choose_task(tasks), None, Path(baseline or "")
     if baseline and not place.exists() and (place.suffix == ".json" or len(place.parts) > 1):
         raise InputError.at("file.missing", baseline, None, "no such file; expected the baseline")
-    if baseline is not None and place.is_file() and not _is_among(baseline, runs):
+    is_file = baseline is not None and place.is_file()
+    own = [
+        i for i, run in enumerate(runs) if is_file and Path(run).exists() and place.samefile(run)
+    ]
+    if is_file and not own:
         if place.suffix == ".json":
-            (saved,) = shared.read_saved([baseline])
+            (saved,) = shared.read_saved([str(place)])
         elif judgements:
-            runs = [*runs, baseline]
+            own, runs = [len(runs)], [*runs, str(place)]
     if judgements:
-        check_assessors(options)
         opened, truth = shared.open_inputs(runs, judgements)
+        score = partial(shared.score_runs, task=task)
         given = shared.given_options(options)
-        results = shared.score_runs(opened, truth, measures, task, **given)
-        results = without_curves(results, measures)
+        (results,) = take_or_score(opened, truth, measures, given, score=score)
     else:
         groups = options.pop("groups")
         shared.check_saved(task, options)
@@ -206,17 +168,6 @@ def _take_or_score(
         results = results if groups is None else add_groups(results, groups)
     if saved is not None:
         return with_baseline(results, saved, str(baseline))
-    if baseline is None or baseline in results.runs or not place.is_file():
-        return results, baseline
-    for meta in results.meta.get("parts", [results.meta]):
-        paths = [part["path"] for part in meta.get("inputs", ()) if part["kind"] == "run"]
-        names = list(meta.get("topics", {}).get("runs", ()))
-        if len(paths) == len(names):
-            for path, name in zip(paths, names, strict=True):
-                if _is_among(baseline, [path]):
-                    return results, str(name)
+    if judgements and own and baseline not in results.runs:
+        baseline = results.runs[own[0]]
     return results, baseline
-
-
-def _is_among(file: str, others: Sequence[str]) -> bool:
-    return any(Path(other).exists() and Path(other).samefile(file) for other in others)

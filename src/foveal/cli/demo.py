@@ -34,9 +34,8 @@ $ foveal validate runs/* -C crossings.fvx --topics-file topics.jsonl
 
 # 3. Score them: the Focused task of 2009, on marked characters
 
-Read from the top, how pure is the text? iP@x is the best precision once a share x of the
-relevant text has been met, AiP its average over all shares. The warning is about runs that
-were made for another task; -v would show all warnings.
+iP@x is the best precision once a share x of the relevant text has been read, and AiP its
+average over all shares. The warning is about runs that were made for another task.
 
 $ foveal evaluate runs/* -j judgements.jsonl -C crossings.fvx \\
     -t 2009.Focused --overlap drop -f table
@@ -48,9 +47,8 @@ $ foveal evaluate runs/* -j judgements.jsonl -C crossings.fvx \\
 
 # 4. The Thorough task of 2005, on graded elements
 
-Every relevant element counts here, also one within another, with grades for how exhaustive
-it is. The setting has curves of a thousand points; they go into a file, and three figures
-are looked at. Which system is best depends on the question.
+Every relevant element counts here, also one within another, by a grade of exhaustivity. The
+curves of a thousand points go into a file. Which system is best depends on the question.
 
 $ foveal evaluate runs/*.xml -j assessments -t 2005.CO.Thorough -f json -o thorough.json
 
@@ -59,8 +57,8 @@ $ foveal compare thorough.json \\
 
 # 5. Relevant in Context, 2009: documents are ranked, and each scores by its parts
 
-gP@k is how well the parts of the first k documents were found, AgP looks down to the last of
-them. The task wants the results of a document together: --regroup sees to it.
+gP@k is the mean score of the first k documents, and AgP averages it over all relevant ones.
+Results of a document must be together: --regroup sees to it.
 
 $ foveal evaluate runs/paragraphs.run runs/sections.xml runs/windows.jsonl \\
     -j judgements.jsonl -C crossings.fvx -t 2009.RelevantInContext --regroup -f table
@@ -71,9 +69,8 @@ $ foveal compare focused.json -m AiP --baseline focused --show means
 
 # 7. Can the measure be trusted?
 
-Simulated runs whose order is known are scored: too much text, too little, documents swapped
-(SR is perfect, every letter more a defect). A measure that reverses no order passes; one that
-is blind to something finds runs equal, as AP does, which knows documents only.
+Simulated runs of known order are scored: too much text, too little, documents swapped. A
+measure that reverses no order passes. AP, which knows documents only, finds many runs equal.
 
 $ foveal fidelity -j judgements.jsonl -C crossings.fvx -m AiP -m AP --table verdict -f table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -119,21 +120,31 @@ def command(
 
 
 def _render(results: Results, form: str, texts: Sequence[str], shown: dict[str, Any]) -> Any:
-    """Return scores in a format; a table leaves out curves, if `texts` ask only for the curve."""
-    curves = [text for text in texts if text.endswith("@curve")]
-    if form != "table" or not curves:
+    """Return scores in a format; a table names measures as `texts` do, and leaves curves out."""
+    if form != "table":
         return shared.render_result(results, form, **shown)
     from foveal.measures import parse_measures
 
+    curves = [text for text in texts if text.endswith("@curve")]
     hidden = {measure.label for text in curves for measure in parse_measures(text)}
-    for text in set(texts) - set(curves):
-        hidden -= {measure.label for measure in parse_measures(text)}
-    left = [label for label in results.measures if label.partition("[")[0] not in hidden]
-    count = len(results.measures) - len(left)
-    note = f"Not in the table: {some(curves, 3)}, {count} points; see -f tsv.\n"
-    if not left:
-        return note
-    return f"{shared.render_result(results.only(left), form, **shown)}\n{note}"
+    names: dict[str, str] = {}
+    for text in texts:
+        asked = re.split("[(@]", text.strip(), maxsplit=1)[0]
+        for measure in () if text in curves else parse_measures(text):
+            hidden.discard(measure.label)
+            names.setdefault(measure.label, asked + measure.label.removeprefix(measure.name))
+    labels: dict[str, str] = {}
+    for label in results.measures:
+        own, bracket, group = label.partition("[")
+        if own not in hidden:
+            labels[label] = names.get(own, own) + bracket + group
+    parts = []
+    if labels:
+        shown = shown | {"labels": labels}
+        parts.append(shared.render_result(results.only([*labels]), form, **shown))
+    if count := len(results.measures) - len(labels):
+        parts.append(f"Not in the table: {some(curves, 3)}, {count} points; see -f tsv.\n")
+    return "\n".join(parts)
 
 
 def _evaluate_configuration(

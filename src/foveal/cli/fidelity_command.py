@@ -6,15 +6,8 @@ from typing import Any
 
 import click
 
+from foveal.cli import options as opt
 from foveal.cli import shared
-from foveal.cli.options import (
-    FORMATS,
-    Command,
-    format_option,
-    option,
-    output_option,
-    scoring_options,
-)
 from foveal.errors import UsageError
 
 _RUNS = 20
@@ -22,32 +15,23 @@ _RUNS = 20
 
 @click.command(
     "fidelity",
-    cls=Command,
+    cls=opt.Command,
     daily="judgements measures collection tasks table form output",
     examples=(
         "foveal fidelity -j qrels.jsonl -C wiki.fvx",
         "foveal fidelity -j qrels.jsonl -C wiki.fvx -m AiP -m 'AgP(beta=0.25)'",
     ),
 )
-@scoring_options()
-@option(
-    "--table",
-    "Only this table [default: all; tsv and csv hold one, the orderings].",
-    type=click.Choice(("scores", "orderings", "verdict")),
+@opt.scoring_options()
+@opt.options(
+    """
+    --table=scores|orderings|verdict  Only this table [default: all; tsv and csv hold one, the
+        orderings].
+    """
 )
-@format_option(FORMATS, "; json holds everything")
-@output_option
-def command(
-    judgements: tuple[str, ...],
-    measures: tuple[str, ...],
-    collection: str | None,
-    tasks: tuple[str, ...],
-    table: str | None,
-    form: str | None,
-    output: str | None,
-    workers: int | None,
-    **options: Any,
-) -> None:
+@opt.format_option(more="; json holds everything")
+@opt.shared_options("output")
+def command(judgements: tuple[str, ...], measures: tuple[str, ...], **options: Any) -> None:
     """Does a measure measure what it should?
 
     Measures score the runs of the S-R space ('foveal simulate'), whose order is known: returning
@@ -63,11 +47,13 @@ def command(
     if not judgements:
         raise UsageError("no judgements given (--judgements)")
     _, truth = shared.open_inputs([], judgements)
+    names = ("tasks", "workers", "table", "form", "output")
+    tasks, workers, table, form, output = map(options.pop, names)
     task = shared.choose_task(tasks)
     given = shared.given_options(options)
     with shared.start_workers(workers, [], _RUNS) as (executor, advance):
         result = fidelity(
-            truth, collection, measures, task=task, executor=executor, progress=advance, **given
+            truth, measures=measures, task=task, executor=executor, progress=advance, **given
         )
     shared.warn(result.meta["warnings"])
     shared.emit_result(result, form, output, table=table)

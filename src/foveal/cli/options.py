@@ -105,6 +105,7 @@ def parse_positive(text: str) -> int | None:
 
 _TYPES: dict[str, Any] = {
     "N": POSITIVE,
+    "P": PROBABILITY,
     "COUNT": NATURAL,
     "LIST": parse_comma_list,
     "LIST|@FILE": parse_topics,
@@ -145,7 +146,7 @@ def option(spelling: str, text: str, group: str = "", **settings: Any) -> Decora
         if value.endswith("..."):
             value = value.removesuffix("...")
             settings["multiple"] = True
-        if re.fullmatch(r"[a-z0-9-]+(\|[a-z0-9-]+)+|[A-Z]{2}(\|[A-Z]{2})+", value):
+        if re.fullmatch(r"[a-z0-9_-]+(\|[a-z0-9_-]+)+|[A-Z]{2}(\|[A-Z]{2})+", value):
             settings["type"] = click.Choice(value.split("|"))
         elif value:
             settings["metavar"] = value
@@ -350,8 +351,6 @@ def shared_options(names: str) -> Decorator:
 
 input_options = combine_options(max_bytes_option, verbose_option)
 worker_options = shared_options("workers dask")
-summary_option, output_option, groups_option = map(shared_options, ("summary", "output", "groups"))
-seed_option = option("--seed=N", "Seed of the random numbers.", type=NATURAL, default=0)
 
 
 def judgements_option(*, required: bool = False) -> Decorator:
@@ -383,18 +382,12 @@ def format_option(formats: Sequence[str] = FORMATS, more: str = "") -> Decorator
     return option("-f --format=FORMAT form", f"Output format: {text}", "Output", type=choice)
 
 
-def _at_most_one(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> str | None:
-    if len(values) > 1:
-        raise click.BadParameter("one measure at a time has a curve; give one")
-    return values[0] if values else None
-
-
 def scoring_options(*, one_measure: bool = False) -> Decorator:
     """Return the options for judgements, measures, tasks and everything that decides a score.
 
     A command with `one_measure` has no task and no measure of elements, and works in this process.
     """
-    measure = option("-m --measure=M...", "The measure [default: charR].", callback=_at_most_one)
+    measure = option("-m --measure=M", "The measure.", default="charR")
     elements = "topics_file exclude_tags recompute snap truncate cas support_judgements tag_classes"
     return combine_options(
         judgements_option(),

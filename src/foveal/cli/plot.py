@@ -25,23 +25,17 @@ from foveal.errors import UsageError
 @click.argument("graph", type=opt.GRAPH, metavar="GRAPH")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @opt.scoring_options()
-@opt.option("--topic=T", "Draw this topic instead of the mean over topics.")
-@opt.option("--ranks", "The last rank of gain, nxcg and overlap.", type=opt.POSITIVE)
-@opt.option("--title=TEXT", "The title; '' for none, as captions replace it.")
+@opt.options(
+    """
+    --topic=T  Draw this topic instead of the mean over topics.
+    --ranks=N  The last rank of gain, nxcg and overlap.
+    --title=TEXT  The title; '' for none, as captions replace it.
+    -o --output=FILE  A .svg, .png or .pdf picture, or .dat for gnuplot. [required]
+    """
+)
 @opt.option("--width=INCHES", "Width of a picture.", type=click.FloatRange(2, 20), default=3.5)
-@opt.option("-o --output=FILE", "A .svg, .png or .pdf picture, or .dat for gnuplot.", required=True)
 def command(
-    graph: str,
-    runs: tuple[str, ...],
-    judgements: tuple[str, ...],
-    measures: tuple[str, ...],
-    tasks: tuple[str, ...],
-    topic: str | None,
-    ranks: int | None,
-    title: str | None,
-    width: float,
-    output: str,
-    **options: Any,
+    graph: str, runs: tuple[str, ...], judgements: tuple[str, ...], output: str, **options: Any
 ) -> None:
     """Draw the graphs of the papers.
 
@@ -58,6 +52,9 @@ def command(
     from foveal.report import graph_kinds
     from foveal.report.drawing import draw, form_of
 
+    measures, tasks, topic, ranks, title, width = map(
+        options.pop, ("measures", "tasks", "topic", "ranks", "title", "width")
+    )
     kind, task, form = graph_kinds.find_graph(graph), shared.choose_task(tasks), form_of(output)
     from_runs = kind.source in ("gains", "lengths")
     if topic is not None and kind.source in ("topics", "lengths"):

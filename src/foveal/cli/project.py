@@ -57,21 +57,9 @@ def _parse_window(text: str) -> tuple[int, int]:
 @opt.assessors_option()
 @opt.option("--grades", "qrels: grade N times the share, rounded up.", type=opt.POSITIVE, default=1)
 @opt.option("--threshold", "qrels: least relevant share.", type=click.FloatRange(0, 1), default=0.0)
-@opt.shared_options("per_topic")
+@opt.shared_options("per_topic output")
 @opt.format_option((*opt.FORMATS, *_FILES))
-@opt.output_option
-def command(
-    judgements: tuple[str, ...],
-    at: tuple[int, ...] | None,
-    assessors: str,
-    grades: int,
-    threshold: float,
-    form: str | None,
-    output: str | None,
-    *,
-    per_topic: bool,
-    **units: Any,
-) -> None:
+def command(judgements: tuple[str, ...], **options: Any) -> None:
     """Project judgements of characters on units of the documents.
 
     What a division into chunks, windows or elements makes of the relevant text: how much of it lies
@@ -82,9 +70,11 @@ def command(
     from foveal.analysis.projection import Projections, project
     from foveal.formats import read_judgements
 
+    names = ("at", "assessors", "grades", "threshold", "per_topic", "form", "output")
+    at, assessors, grades, threshold, per_topic, form, output = map(options.pop, names)
     truth = read_judgements(list(judgements))
     warn(truth.notes)
-    taken = list(_list_divisions(truth, **units))
+    taken = list(_list_divisions(truth, **options))
     if not taken:
         raise UsageError("no division given; expected --division, --window or --tags")
     if form in _FILES and len(taken) > 1:
@@ -109,7 +99,7 @@ def _list_divisions(
     collection: str | None,
     tags: tuple[str, ...] | None,
 ) -> Iterator[Any]:
-    from foveal.analysis.segmentation import Segmentation, read_segmentation
+    from foveal.analysis.projection import Segmentation, read_segmentation
     from foveal.collection import Collection
 
     yield from map(read_segmentation, divisions)

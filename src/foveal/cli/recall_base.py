@@ -7,64 +7,44 @@ from typing import Any
 import click
 
 from foveal.analysis.recall_bases import BASES, TIES
-from foveal.cli.options import (
-    FORMATS,
-    Command,
-    assessors_option,
-    collection_option,
-    judgements_option,
-    option,
-    output_option,
-    shared_options,
-)
+from foveal.cli import options as opt
 from foveal.cli.shared import emit_result, open_inputs, warn
 from foveal.recall.forest import QUANTISATIONS
 
 
 @click.command(
     "recall-base",
-    cls=Command,
+    cls=opt.Command,
     daily="judgements topic collection quant tie base docs form output",
     examples=("foveal recall-base -j qrels.txt -C wiki.fvx --topic 2009011 --tie deeper",),
 )
-@judgements_option(required=True)
-@collection_option("where judgements list no elements")
-@option("--topic=T", "The topic.", required=True)
-@option(
-    "--quant=Q",
+@opt.judgements_option(required=True)
+@opt.collection_option("where judgements list no elements")
+@opt.options(
+    f"""
+    --topic=T  The topic. [required]
+    --tie={"|".join(TIES)}  Which of two elements of a path that are worth the same is ideal: the
+        higher or the deeper.
+    --base={"|".join(BASES)}  The best element of each relevant path, less those inside another; or
+        the elements without overlap that are worth most together.
+    --doc=NAME... docs  Show only this document; repeatable.
+    -f --format=text|{"|".join(opt.FORMATS)} form  Output format; text is the same as table.
+    """,
+    tie=TIES[0],
+    base=BASES[0],
+    form="text",
+)
+@opt.option(
+    "--quant",
     "What an element is worth [default: spec where specificity is a share of the text, else gen]: "
     f"{', '.join(QUANTISATIONS)}.",
     type=click.Choice(QUANTISATIONS),
+    metavar="Q",
 )
-@option(
-    "--tie",
-    "Which of two elements of a path that are worth the same is ideal: the higher or the deeper.",
-    type=click.Choice(TIES),
-    default=TIES[0],
-)
-@option(
-    "--base",
-    "The best element of each relevant path, less those inside another; or the elements without "
-    "overlap that are worth most together.",
-    type=click.Choice(BASES),
-    default=BASES[0],
-)
-@option("--doc=NAME docs", "Show only this document; repeatable.", multiple=True)
-@assessors_option()
-@shared_options("exclude_tags")
-@option(
-    "-f --format form",
-    "Output format; text is the same as table [default: text].",
-    type=click.Choice(("text", *FORMATS)),
-)
-@output_option
+@opt.assessors_option()
+@opt.shared_options("exclude_tags output")
 def command(
-    judgements: tuple[str, ...],
-    topic: str,
-    exclude_tags: tuple[str, ...] | None,
-    form: str | None,
-    output: str | None,
-    **options: Any,
+    judgements: tuple[str, ...], topic: str, form: str, output: str | None, **options: Any
 ) -> None:
     """Draw the recall bases of a topic: what each element is worth, and which are ideal.
 
@@ -75,6 +55,7 @@ def command(
     from foveal.analysis.recall_bases import recall_base
 
     _, truth = open_inputs([], judgements)
-    found = recall_base(truth, topic, exclude_tags=exclude_tags or (), **options)
+    excluded = options.pop("exclude_tags") or ()
+    found = recall_base(truth, topic, exclude_tags=excluded, **options)
     warn(found.meta["warnings"])
-    emit_result(found, "table" if form in (None, "text") else form, output)
+    emit_result(found, "table" if form == "text" else form, output)

@@ -23,21 +23,11 @@ from foveal.cli.texts import find_texts
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @opt.scoring_options()
-@opt.groups_option
 @opt.option("--by=M", "The measure that decides which run is best [default: the first].")
-@opt.output_option
+@opt.shared_options("groups output")
 @click.pass_context
 def command(
-    context: click.Context,
-    /,
-    runs: tuple[str, ...],
-    judgements: tuple[str, ...],
-    measures: tuple[str, ...],
-    tasks: tuple[str, ...],
-    by: str | None,
-    workers: int | None,
-    output: str | None,
-    **options: Any,
+    context: click.Context, /, runs: tuple[str, ...], judgements: tuple[str, ...], **options: Any
 ) -> None:
     """Write a page about runs: which is best, how certain that is, and why.
 
@@ -50,6 +40,10 @@ def command(
 
     if not judgements:
         shared.refuse_missing(context, "judgements")
+    measures, tasks, by, workers, output, documents, name_from = map(
+        options.pop,
+        ("measures", "tasks", "by", "workers", "output", "documents", "name_from"),
+    )
     opened, truth = shared.open_inputs(shared.list_files(runs), judgements)
     with shared.start_workers(workers, opened) as (executor, advance):
         page = report_page(
@@ -57,8 +51,8 @@ def command(
             truth,
             list(measures),
             task=shared.choose_task(tasks),
-            documents=options.pop("documents"),
-            name_from=options.pop("name_from"),
+            documents=documents,
+            name_from=name_from,
             texts=find_texts(judgements) if options["texts"] else None,
             by=by,
             command=shlex.join(["foveal", *context.meta[WORDS]]),

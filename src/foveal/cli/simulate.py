@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from foveal.analysis.fidelity import EMPTY
-from foveal.cli.options import (
-    Command,
-    assessors_option,
-    collection_option,
-    judgements_option,
-    option,
-    shared_options,
-)
+from foveal.cli import options as opt
 from foveal.cli.shared import say, warn
 
 
 @click.command(
     "simulate",
-    cls=Command,
+    cls=opt.Command,
     examples=("foveal simulate -j qrels.jsonl -C wiki.fvx -o simulated",),
 )
-@judgements_option(required=True)
-@collection_option("for SL, SS and SST")
-@option("-o --output=DIR", "A new or empty folder for the runs, one file each.", required=True)
-@option(
-    "--empty",
-    "A document of which nothing is returned keeps its rank, or is left out.",
-    type=click.Choice(EMPTY),
-    default=EMPTY[0],
+@opt.judgements_option(required=True)
+@opt.collection_option("for SL, SS and SST")
+@opt.options(
+    f"""
+    -o --output=DIR  A new or empty folder for the runs, one file each. [required]
+    --empty={"|".join(EMPTY)}  A document of which nothing is returned keeps its rank, or is left
+        out.
+    """,
+    empty=EMPTY[0],
 )
-@shared_options("only_topics")
-@assessors_option()
-def command(
-    judgements: tuple[str, ...],
-    collection: str | None,
-    output: str,
-    empty: str,
-    only_topics: tuple[str, ...] | None,
-    assessors: str,
-) -> None:
+@opt.shared_options("only_topics")
+@opt.assessors_option()
+def command(judgements: tuple[str, ...], output: str, **options: Any) -> None:
     """Write runs of known quality, made from judgements.
 
     Of each relevant document a run returns the highlighted passages (S), the smallest elements
@@ -53,9 +42,7 @@ def command(
     from foveal.formats.jsonl import write_run
 
     check_folder(output)
-    made = simulate(
-        list(judgements), collection, empty=empty, only_topics=only_topics, assessors=assessors
-    )
+    made = simulate(list(judgements), **options)
     write_folder(output, {f"{run.name}.jsonl": write_run(run) for run in made.runs})
     warn(made.notes)
     say(f"{len(made.runs)} runs of {len(made.topics)} topics written to {output}")

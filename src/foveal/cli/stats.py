@@ -15,7 +15,7 @@ from foveal.cli.shared import emit_result
 @opt.collection_option("for elements")
 @opt.max_bytes_option
 @opt.format_option(more="; a table shows the first 20 counts of a figure")
-@opt.output_option
+@opt.shared_options("output")
 def command(
     paths: tuple[str, ...], collection: str | None, form: str | None, output: str | None
 ) -> None:

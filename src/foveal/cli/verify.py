@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from foveal.cli import options as opt
@@ -24,22 +26,16 @@ _SHARE = click.FloatRange(0, 1, min_open=True)
 )
 @opt.judgements_option(required=True)
 @opt.collection_option("to compare the hashes of documents; takes --documents")
-@opt.shared_options("texts documents name_from")
+@opt.shared_options("texts documents name_from output")
 @opt.option("--similarity", "Least similarity of a changed quote.", type=_SHARE, default=0.7)
-@opt.option("--repair=OUT", "Write judgements (JSON Lines) with moved spans in their new places.")
-@opt.option("--quote", "With --repair: give spans without a quote one, with context.")
+@opt.options(
+    """
+    --repair=OUT  Write judgements (JSON Lines) with moved spans in their new places.
+    --quote  With --repair: give spans without a quote one, with context.
+    """
+)
 @opt.format_option(more="; json holds everything")
-@opt.output_option
-def command(
-    judgements: tuple[str, ...],
-    similarity: float,
-    repair: str | None,
-    form: str | None,
-    output: str | None,
-    *,
-    quote: bool,
-    **_: str | None,
-) -> None:
+def command(judgements: tuple[str, ...], repair: str | None, **options: Any) -> None:
     """Do judged spans still hold the text they quote?
 
     Every quote is looked up in its document: exact, at its offset; moved, if it is elsewhere, once
@@ -52,6 +48,7 @@ def command(
     from foveal.formats import read_judgements
     from foveal.formats.jsonl import write_judgements
 
+    quote, similarity = options["quote"], options["similarity"]
     if quote and repair is None:
         raise UsageError("--quote adds to the judgements that --repair writes; give it, too")
     located = open_judgements(judgements)
@@ -74,7 +71,7 @@ def command(
         warn([f"documents whose text is not what was indexed, {len(found.changed)}: {names}"])
     if found.unchecked:
         warn([f"spans without a quote, of which only offsets are checked: {found.unchecked}"])
-    emit_result(found, form, output)
+    emit_result(found, options["form"], options["output"])
     sound = found.is_sound
     if mended is not None:
         sound = not mended.left

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from math import isnan
 
 from foveal._version import __version__
 from foveal.errors import escape_controls
@@ -77,6 +78,13 @@ class Table:
             return self
         more = f"and {len(self.rows) - rows:,} more {what}"
         return replace(self, rows=self.rows[:rows], notes=(more, *self.notes))
+
+
+def format_cell(value: object, digits: int = 4) -> str:
+    """Return a cell: a fraction with so many digits, and ``-`` for an unknown value."""
+    if isinstance(value, float):
+        return "-" if isnan(value) else f"{value:.{digits}f}"
+    return "-" if value is None else str(value)
 
 
 def format_tables(tables: Sequence[Table], form: str, *, bold: bool = False) -> str:

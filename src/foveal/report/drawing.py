@@ -21,8 +21,6 @@ import numpy as np
 from foveal.errors import UsageError
 from foveal.model.graphs import Axis, Graph, Line, Matrix
 
-__all__ = ["DASHES", "MARKERS", "PALETTE", "PICTURES", "draw", "figure", "form_of", "gnuplot"]
-
 PICTURES = ("svg", "png", "pdf")
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#882255")
@@ -318,10 +316,8 @@ def _draw_matrices(matrices: Sequence[Matrix]) -> Any:
         axis.grid(which="minor", color="white", linewidth=1)
         axis.tick_params(which="minor", length=0)
         for i, j in np.ndindex(n, n):
-            red, green, blue, _ = blues((float(matrix.values[i, j]) - low) / (1 - low))
-            # Black or white, whichever has the greater contrast (WCAG 2, linear light).
-            light = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
-            ink = "black" if light > 0.18 else "white"
+            is_dark = (matrix.values[i, j] - low) / (1 - low) > 0.55
+            ink = "white" if is_dark else "black"
             axis.text(j, i, matrix.format_cell(i, j), ha="center", va="center", color=ink)
         drawn.colorbar(image, ax=axis, shrink=0.7)
     note = textwrap.fill(matrices[0].note, int(13 * (side + 0.8)))

@@ -13,9 +13,7 @@ from itertools import compress
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from foveal.analysis.gain_curves import average_curves, cumulate_gains
 from foveal.errors import UsageError, some
 from foveal.evaluation.preparation import AlignedRun
 from foveal.evaluation.presets import find_preset
@@ -24,16 +22,10 @@ from foveal.measures.xcg import Cumulated, Curves
 from foveal.model import Results
 from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.run import ALL
-from foveal.spans import Ints
-
-__all__ = ["GRAPHS", "GraphKind", "draw_aligned", "find_graph", "gain_graph", "gain_measures"]
-
-Floats = npt.NDArray[np.float64]
+from foveal.spans import Floats, Ints
 
 _MOST_NAMES = 40
 """Largest number of topics named along an axis."""
-_MOST_POINTS = 200
-"""Largest number of points of a line of lengths."""
 _WIDE = 0.3
 """Half the height of a run's band; bands are 1 apart."""
 
@@ -355,19 +347,9 @@ _KINDS = (
         points=_BUDGETS,
         ends=True,
     ),
+    GraphKind("topics", "Scores on topics", Axis("score", ""), Axis("run", ""), source="topics"),
     GraphKind(
-        "topics",
-        "Scores on topics",
-        Axis("score", ""),
-        Axis("run", ""),
-        source="topics",
-    ),
-    GraphKind(
-        "differences",
-        "Differences",
-        Axis("topic", ""),
-        Axis("difference", ""),
-        source="topics",
+        "differences", "Differences", Axis("topic", ""), Axis("difference", ""), source="topics"
     ),
     GraphKind(
         "lengths",
@@ -403,6 +385,32 @@ def find_graph(name: str) -> GraphKind:
 
 RANK, LEVEL = 10, 0.5
 """Where nxCG and ep are read off in a graph of gains."""
+
+
+def cumulate_gains(aligned: AlignedRun, measure: Measure) -> dict[str, Curves]:
+    """Return the curves of an aligned run on every topic that has something to gain.
+
+    Only measures of cumulated gain have curves.
+    """
+    if not isinstance(measure, Cumulated):
+        return {}
+    views = map(aligned.alignment_for(measure).topic, aligned.gold.topics)
+    return {view.name: measure.curves(view) for view in views if measure.is_defined(view)}
+
+
+def average_curves(curves: Sequence[Curves]) -> Curves:
+    """Return the means over topics; a list that ended stays flat.
+
+    >>> short, long = (Curves(np.arange(n), np.arange(n)) for n in (2, 4))
+    >>> average_curves([short, long]).xCG.tolist()
+    [0.0, 1.0, 1.5, 2.0]
+    """
+    means = []
+    for column in zip(*curves, strict=True):
+        length = max(map(len, column))
+        ended = (np.pad(own, (0, length - len(own)), "edge") for own in column)
+        means.append(sum(ended, np.zeros(length)) / len(column))
+    return Curves(*means)
 
 
 def gain_measures(bare: Measure, *, rank: int = RANK, level: float = LEVEL) -> tuple[Measure, ...]:
@@ -530,9 +538,6 @@ def lengths_graph(lengths: Mapping[str, Ints]) -> Graph:
         # Results without length are drawn as of one character, where the axis begins.
         place, counts = np.unique(np.maximum(own, 1), return_counts=True)
         share = np.cumsum(counts) / max(len(own), 1)
-        if len(place) > _MOST_POINTS:
-            kept = np.unique(np.searchsorted(share, np.linspace(0, 1, _MOST_POINTS + 1)[1:] - 1e-9))
-            place, share = place[kept], share[kept]
         lines.append(Line(run, place.astype(np.float64), share, "steps", i))
     kind = GRAPHS["lengths"]
     return Graph("lengths", kind.title, kind.x, kind.y, tuple(lines))

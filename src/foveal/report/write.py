@@ -13,8 +13,6 @@ from foveal.model import Results
 from foveal.model.result_object import Result, to_json_line
 from foveal.model.tables import TABLE_FORMATS, format_tables
 
-__all__ = ["FORMATS", "render"]
-
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "markdown", "latex", "html")
 
 

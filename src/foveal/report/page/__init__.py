@@ -32,8 +32,6 @@ from foveal.model.graphs import Graph
 from foveal.report.graph_kinds import GRAPHS, GraphKind, gain_graph, gain_measures
 from foveal.report.page.data import collect, direction, document_views, profile_run
 
-__all__ = ["LARGEST", "Page", "report_page"]
-
 _CURVES = 12
 """Largest number of graphs of curves in a page."""
 _EFFORT, _EFFORT_POINTS = "charR", 7

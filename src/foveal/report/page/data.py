@@ -11,13 +11,11 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal._version import __version__
 from foveal.analysis.comparison import Comparison
 from foveal.analysis.correlation import kendall_tau_b
-from foveal.analysis.gain_curves import cumulate_gains
 from foveal.analysis.pairs import Pairs, TestSettings
 from foveal.analysis.score_matrix import compute_ranking_scores, parse_label, round_noise
 from foveal.analysis.score_tables import tabulate_scores
@@ -29,8 +27,8 @@ from foveal.measures.alignment import Gold
 from foveal.measures.xcg import Curves
 from foveal.model import UNKNOWN, Judgements, Results, Run, Topics
 from foveal.model.graphs import Graph
-
-__all__ = ["RunProfile", "collect", "direction", "document_views", "profile_run"]
+from foveal.report.graph_kinds import cumulate_gains
+from foveal.spans import Floats, Ints
 
 # -- runs --------------------------------------------------------------------------------------
 
@@ -48,7 +46,7 @@ class RunProfile(NamedTuple):
     scores: tuple[Scores, ...]
     returned: dict[str, Any]
     """Number and lengths of its results."""
-    overlap: npt.NDArray[np.float64] | None
+    overlap: Floats | None
     """The indicators (topic, measure); None if the span of a result is unknown."""
     results: pl.DataFrame
     """Topic, doc, rank, start, end of results in relevant documents and at the top ranks."""
@@ -92,7 +90,7 @@ def profile_run(evaluation: Evaluation, run: RunLike, gains: Measure | None = No
     )
 
 
-def _select_results(run: Run, lengths: npt.NDArray[np.int64], gold: Gold) -> pl.DataFrame:
+def _select_results(run: Run, lengths: Ints, gold: Gold) -> pl.DataFrame:
     """Return the results in relevant documents, then the others at the top ranks."""
     judgements = gold.judgements
     topics = pl.Series(judgements.topics, dtype=pl.String).gather(judgements.topic)
