@@ -221,7 +221,6 @@ def test_an_index_with_its_documents_serves_as_well(capsys: pytest.CaptureFixtur
         ("plot", "iP", "run.jsonl", "-o", "iP.svg"),
         ("plot", "lengths", "run.jsonl", "-o", "lengths.svg"),
         ("report", "run.jsonl", "-m", "charR", "-o", "report.html"),
-        ("fidelity", "--runs", "runs", "--expect", "orderings", "-m", "charR"),
     ],
 )
 def test_other_commands_take_quotes_too(

@@ -168,8 +168,8 @@ def test_documents_in_an_archive_or_named_inside(folder: Path) -> None:
 
 def test_numbers_need_the_documents_and_clauses_the_sub_topics(folder: Path) -> None:
     assert refusal(folder, **options(folder, "VS", documents=None)) == (
-        "topic '1' has the condition .//yr > 1990; strict support needs the text of the documents, "
-        "which no index holds: give the directory or archive that they lie in (--documents)"
+        "topic '1' has the condition .//yr > 1990; strict support needs the text of the documents "
+        "(--documents), which no index holds"
     )
     assert refusal(folder, **options(folder, "VS", support_judgements=())) == (
         "topic '1' has the condition about(.//abs, bobbin lace); strict support needs the "
