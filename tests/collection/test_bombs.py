@@ -24,7 +24,6 @@ from foveal.collection import (
     build_index,
     sources,
 )
-from foveal.collection.sources import DocumentSource
 from inputs import refusal
 
 SMALL = BuildOptions(max_errors=9, limits=Limits(size=1000))
@@ -127,16 +126,3 @@ def test_a_tar_file_that_grows_is_read_in_little_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert (len(index), index.header["failures"]) == (1, [["b.xml", TOO_LONG]])
     assert peak < 300e6
-
-
-@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
-def test_a_tar_file_with_a_name_that_never_ends(kind: bytes, tmp_path: Path) -> None:
-    header = tarfile.TarInfo("name")
-    header.type, header.size = kind, 1 << 33
-    first = tar_bytes({"a.xml": "<a/>"})[:1024]
-    source = tmp_path / "x.tar"
-    source.write_bytes(first + header.tobuf(tarfile.GNU_FORMAT) + bytes(4096))
-    message = f"{source}: damaged archive: a name of 8589934592 bytes"
-    assert refusal(build_index, source, tmp_path / "x") == message
-    source.write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(4096))
-    assert "is not a collection" in refusal(DocumentSource, source)

@@ -359,7 +359,7 @@ def test_files_without_extension_are_documents_if_they_begin_as_xml(
     assert header["passed_over"] == [list(pair) for pair in PASSED_OVER]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
 def test_a_bare_file_in_another_encoding(encoding: str, tmp_path: Path) -> None:
     declared = encoding.upper().removesuffix("-BE")
     source = tmp_path / "v1.2"
@@ -372,31 +372,17 @@ def test_a_bare_file_may_be_compressed(tmp_path: Path) -> None:
     assert built(tmp_path / "r1.gz") == {"r1": 1}
 
 
-def test_links_to_files_and_to_directories_outside_are_followed(tmp_path: Path) -> None:
+def test_links_to_files_are_followed_and_links_to_directories_are_passed_over(
+    tmp_path: Path,
+) -> None:
     source = write_directory(tmp_path / "d", {"a/1.xml": "<a/>", "b/c/2.xml": "<a/>"})
     other = write_directory(tmp_path / "other", {"3.xml": "<a/>", "deep/4.xml": "<a/>"})
     (source / "5.xml").symlink_to(other / "3.xml")
-    (source / "more").symlink_to(other)
     (source / "nowhere.xml").symlink_to(tmp_path / "no")
-    assert list(built(source)) == ["5", "a/1", "b/c/2", "more/3", "more/deep/4"]
-    assert DocumentSource(source).passed_over == {"no files": 1}
-
-
-def test_links_that_would_loop_or_show_a_directory_again_are_passed_over(tmp_path: Path) -> None:
-    source = write_directory(tmp_path / "up" / "d", {"a/1.xml": "<a/>"})
-    other = write_directory(tmp_path / "other", {"2.xml": "<a/>"})
-    for name, target in {
-        "self": source,
-        "a/above": tmp_path / "up",
-        "again": source / "a",
-        "x": other,
-        "y": other,
-    }.items():
+    for name, target in {"more": other, "self": source, "a/above": tmp_path}.items():
         (source / name).symlink_to(target)
-    (other / "back").symlink_to(source)
-    (other / "round").symlink_to(other)
-    assert list(built(source)) == ["a/1", "x/2"]
-    assert DocumentSource(source).passed_over == {"links to directories": 6}
+    assert list(built(source)) == ["5", "a/1", "b/c/2"]
+    assert DocumentSource(source).passed_over == {"links to directories": 3, "no files": 1}
 
 
 def test_a_name_with_a_line_break(tmp_path: Path) -> None:
