@@ -283,13 +283,13 @@ def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
 
 
 def test_two_documents_of_one_name_are_both_told_with_all_other_failures(tmp_path: Path) -> None:
-    files = {"a.txt": "x", "a.xml": "<b><c/></b>", "b.xml": "<a/>", "c.xml": "<a>", "a": "<d/>"}
+    files = {"a.txt": "x", "a.xml": "<b><c/></b>", "b.xml": "<a/>", "c.xml": "<a>", "a.md": "d"}
     source = write_directory(tmp_path / "d", files)
     twice = "is called 'a' like {}; expected one document of each name"
     expected = [
         "c.xml:1: column 4: the document breaks off here, before its root element is closed",
-        f"a.txt: {twice.format('a')}",
-        f"a.xml: {twice.format('a')}",
+        f"a.txt: {twice.format('a.md')}",
+        f"a.xml: {twice.format('a.md')}",
     ]
     assert refusal(built, source).splitlines() == expected
     assert refusal(lambda: built(source, max_errors=9)).splitlines() == expected
@@ -325,38 +325,12 @@ def test_a_build_does_not_look_for_failures_forever(
 
 # -- what is taken, and what is passed over -------------------------------------------------------
 
-BARE = {
-    "r1": "<?xml version='1.0'?><a>1</a>",
-    "10.1016": "\ufeff <!-- x --><a>22</a>",
-    "v/r2": "<!DOCTYPE a SYSTEM 'a.dtd'><a>333</a>",
-    "v/r3": "<_a>4444</_a>",
-}
-OTHERS = {
-    "Makefile": "all:", "page": "<!DOCTYPE html><p>", "old": "<HTML>", "less": "< 3", "none": "",
-    ".r4": "<a/>", "a.svg": "<svg/>", "b.SVG": "<svg/>", "c.pdf": "%PDF",
-}  # fmt: skip
-PASSED_OVER = (
-    (".pdf", 1),
-    (".svg", 2),
-    ("hidden files", 1),
-    ("without extension", 5),
-)
 
-
-@pytest.mark.parametrize("pack", ["directory", "zip", "tar.gz"])
-def test_files_without_extension_are_documents_if_they_begin_as_xml(
-    pack: str, tmp_path: Path
-) -> None:
-    source = tmp_path / "source"
-    if pack == "directory":
-        write_directory(source, BARE | OTHERS)
-    elif pack == "zip":
-        write_zip(source, BARE | OTHERS)
-    else:
-        source.write_bytes(gzip.compress(tar_bytes(BARE | OTHERS)))
-    header = build_index(source, tmp_path / "x").header
-    assert lengths(tmp_path / "x") == {"r1": 1, "10.1016": 2, "v/r2": 3, "v/r3": 4}
-    assert header["passed_over"] == [list(pair) for pair in PASSED_OVER]
+def test_files_of_other_extensions_or_none_are_passed_over(tmp_path: Path) -> None:
+    files = {"a.xml": "<a/>", "r1": "<a/>", "10.1016": "<a/>", ".b.xml": "<a/>", "c.PDF": ""}
+    header = build_index(write_directory(tmp_path / "d", files), tmp_path / "x").header
+    assert lengths(tmp_path / "x") == {"a": 0}
+    assert header["passed_over"] == [[".pdf", 1], ["hidden files", 1], ["without extension", 2]]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])

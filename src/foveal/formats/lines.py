@@ -25,7 +25,7 @@ from foveal.formats.rows import (
 )
 from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements, Run
-from foveal.spans import Ints, conflicts, lay_out
+from foveal.spans import Ints, conflicts, side_by_side
 
 GROUPED = Note(
     "run.grouping", "the lines of a topic are not together; they were grouped, their order kept"
@@ -151,10 +151,13 @@ def split_fields(
     return RowTable(frame, source.numbered(line), problems)
 
 
-def _drop_bad(judgements: Judgements, problems: tuple[Problem, ...]) -> Parsed:
-    """Return judgements without the rows of problems."""
+def _check_repeated(judgements: Judgements, found: tuple[Problem, ...]) -> Parsed:
+    """Return judgements without the rows of problems; documents judged twice are more of them."""
+    problems = [*found, *judgements.find_repeated()]
+    if not problems:
+        return Parsed(judgements, [])
     good = ~np.isin(judgements.line, [problem.line or 0 for problem in problems])
-    return Parsed(judgements.only(good) if good.any() else None, [*problems])
+    return Parsed(judgements.only(good) if good.any() else None, problems)
 
 
 # -- columns as lines ------------------------------------------------------------------------------
@@ -434,16 +437,13 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     }
     about: dict[str, Any] = {"declared": relchars, "notes": notes}
     judgements = Judgements.from_rows(rows, counts, start, end, source=source.provenance, **about)
-    problems += tuple(judgements.find_repeated())
-    return _drop_bad(judgements, problems) if problems else Parsed(judgements, [])
+    return _check_repeated(judgements, problems)
 
 
 def _mark_overlaps(row: Ints, start: Ints, end: Ints, n: int) -> npt.NDArray[np.bool_]:
     """Mark the rows, of `n`, of which two spans overlap."""
-    extent, overlaps = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
-    np.maximum.at(extent, row, end)
-    base = lay_out(extent)[row] if n else start
-    overlaps[row[conflicts(start + base, end + base)[1]]] = True
+    overlaps = np.zeros(n, dtype=bool)
+    overlaps[row[conflicts(*side_by_side(start, end, row))[1]]] = True
     return overlaps
 
 
@@ -490,8 +490,7 @@ def parse_grades(source: Source) -> Parsed:
     judgements = Judgements.from_rows(
         rows, none, none[:0], none[:0], source=source.provenance, has_text=False
     )
-    problems += tuple(judgements.find_repeated())
-    return _drop_bad(judgements, problems) if problems else Parsed(judgements, [])
+    return _check_repeated(judgements, problems)
 
 
 def write_grades(judgements: Judgements) -> str:
