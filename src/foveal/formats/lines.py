@@ -443,7 +443,8 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
 def _mark_overlaps(row: Ints, start: Ints, end: Ints, n: int) -> npt.NDArray[np.bool_]:
     """Mark the rows, of `n`, of which two spans overlap."""
     overlaps = np.zeros(n, dtype=bool)
-    overlaps[row[conflicts(*side_by_side(start, end, row))[1]]] = True
+    document = np.searchsorted(row, row)
+    overlaps[row[conflicts(*side_by_side(start, end, document))[1]]] = True
     return overlaps
 
 
