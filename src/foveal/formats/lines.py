@@ -151,13 +151,10 @@ def split_fields(
     return RowTable(frame, source.numbered(line), problems)
 
 
-def _check_repeated(judgements: Judgements, found: tuple[Problem, ...]) -> Parsed:
-    """Return judgements without the rows of problems; documents judged twice are more of them."""
-    problems = [*found, *judgements.find_repeated()]
-    if not problems:
-        return Parsed(judgements, [])
+def _drop_bad(judgements: Judgements, problems: tuple[Problem, ...]) -> Parsed:
+    """Return judgements without the rows of problems."""
     good = ~np.isin(judgements.line, [problem.line or 0 for problem in problems])
-    return Parsed(judgements.only(good) if good.any() else None, problems)
+    return Parsed(judgements.only(good) if good.any() else None, [*problems])
 
 
 # -- columns as lines ------------------------------------------------------------------------------
@@ -437,7 +434,8 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     }
     about: dict[str, Any] = {"declared": relchars, "notes": notes}
     judgements = Judgements.from_rows(rows, counts, start, end, source=source.provenance, **about)
-    return _check_repeated(judgements, problems)
+    problems += tuple(judgements.find_repeated())
+    return _drop_bad(judgements, problems) if problems else Parsed(judgements, [])
 
 
 def _mark_overlaps(row: Ints, start: Ints, end: Ints, n: int) -> npt.NDArray[np.bool_]:
@@ -491,7 +489,8 @@ def parse_grades(source: Source) -> Parsed:
     judgements = Judgements.from_rows(
         rows, none, none[:0], none[:0], source=source.provenance, has_text=False
     )
-    return _check_repeated(judgements, problems)
+    problems += tuple(judgements.find_repeated())
+    return _drop_bad(judgements, problems) if problems else Parsed(judgements, [])
 
 
 def write_grades(judgements: Judgements) -> str:
@@ -523,7 +522,7 @@ def _recognise(source: Source, kind: str) -> str:
         name = "fol" if n == 5 or (n > 6 and ends_in_passage) else "trec" if n == 4 else ""
     elif n == 7 and fields[6].startswith(b"/"):
         return "elements"
-    elif n == 8 and not ends_in_passage and not _has_trailing_text(fields):
+    elif n == 8 and not ends_in_passage and (fields[6].isdigit() or not _has_trailing_text(fields)):
         return "fol"
     else:
         name = "trec" if n == 6 or _has_trailing_text(fields) else ""
