@@ -104,7 +104,6 @@ CODES = {
     "judgements.no_text": "Highlighted text is needed and not given.",
     "judgements.overlap": "Two passages of a document overlap.",
     "judgements.passage": "A passage is not written as `offset:length`.",
-    "judgements.passages": "A passage ends before it starts.",
     "judgements.path": "A passage cannot be written as a path.",
     "judgements.quote": "A quoted text is not at the given place.",
     "judgements.repeated": "A document is judged twice for a topic by the same assessor.",

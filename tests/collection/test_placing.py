@@ -109,10 +109,7 @@ def test_relevant_elements_without_a_passage_are_said(index: Path, tmp_path: Pat
     placed = place_judgements(read_judgements(pool), Collection.open(index))
     assert placed.relevant.tolist() == [True, False]
     assert placed.notes == (
-        (
-            "relevant elements in documents without a relevant passage: 1; taken as not relevant "
-            "(x:2: document 'e')"
-        ),
+        "documents with relevant elements but no relevant passage, taken as not relevant, 1: e",
     )
 
 

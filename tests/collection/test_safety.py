@@ -101,27 +101,17 @@ def test_other_encodings_by_declaration(encoding: str) -> None:
     assert text_length(data) == 3
 
 
-@pytest.mark.parametrize("encoding", ["shift_jis", "euc-jp", "gb2312", "big5"])
-def test_encodings_of_several_bytes_per_character(encoding: str) -> None:
-    data = f"<?xml version='1.0' encoding='{encoding}'?><a>中<b>文</b></a>".encode(encoding)
-    assert text_length(data) == 2
+@pytest.mark.parametrize(
+    "encoding", ["klingon", "shift_jis", "euc-jp", "gb2312", "big5", "gb18030"]
+)
+def test_encodings_that_are_not_read(encoding: str) -> None:
+    message = error(f'<?xml version="1.0" encoding="{encoding}"?><a/>'.encode())
+    assert "line 1, column 1: the declared encoding is not read; expected UTF-8" in message
 
 
-def test_an_encoding_that_is_none() -> None:
-    message = error(b'<?xml version="1.0" encoding="klingon"?><a/>')
-    assert message.startswith("line 1, column 1: encoding 'klingon' is not read; expected UTF-8")
-    broken = "<?xml version='1.0' encoding='shift_jis'?>\n<a>中文".encode("shift_jis") + b"\x81</a>"
-    assert error(broken) == "line 2, column 6: byte 0x81 is not shift_jis"
-
-
-@pytest.mark.parametrize("encoding", ["utf-32", "utf-32-le", "utf-32-be"])
-def test_utf32_is_read_with_or_without_a_mark(encoding: str) -> None:
-    data = "<?xml version='1.0' encoding='UTF-32'?>\n<a>né<b>𝄞</b></a>".encode(encoding)
-    assert text_length(data) == 3
-    assert text_length("\ufeff<a>xy</a>".encode(encoding)) == 2
-    assert error("<a>\n<b></a>".encode(encoding)) == "line 2, column 6: mismatched tag"
-    broken = "<a>\nx".encode(encoding) + b"\xff" * 4
-    assert error(broken) == f"line 2, column 2: byte 0xff is not {encoding}"
+def test_utf16_that_is_damaged_or_nests_too_deep() -> None:
+    assert error("<a>\nx".encode("utf-16") + b"\x00\xd8").startswith("line 2, column 2: ")
+    assert "more than 1000 deep" in error(("<a>" * 1001).encode("utf-16"))
 
 
 # -- what is broken -------------------------------------------------------------------------------
@@ -351,37 +341,8 @@ def test_limits_are_bounds_that_are_allowed() -> None:
     assert error(b"<a b='123456'/>", limits) == message
 
 
-def nested(outer: bytes, depth: int, inner: bytes) -> bytes:
-    return b"<%b>" % outer * depth + inner + b"</%b>" % outer * depth
-
-
-ENDLESS = {
-    "a million leaves below a thousand elements": (
-        nested(b"a", 998, b"<b/>" * 1_000_000),
-        74_111_776,
-    ),
-    "the same in a small document": (nested(b"a", 998, b"<b/>" * 50_000), 13_311_776),
-    "long names within each other": (nested(b"x" * 900, 998, b""), 38_822_240),
-    "thousands of elements that entities make": (
-        b'<!DOCTYPE a [<!ENTITY e "%b">]>' % (b"<b/>" * 5000) + nested(b"a", 998, b"&e;" * 5),
-        10_432_480,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", ENDLESS)
-def test_paths_that_are_endless_together_are_refused(name: str, tmp_path: Path) -> None:
-    data, most = ENDLESS[name]
-    assert 10_000_000 + 16 * len(data) == most
-    files: dict[str, str | bytes] = {"bad.xml": data, "good.xml": "<a>x</a>"}
-    collection = index_of(tmp_path, files, max_errors=1)
-    message = f"the paths of its elements have more than {most} characters together"
-    assert collection.header["failures"] == [["bad.xml", message]]
-    assert collection.xpaths().to_list() == ["/a[1]"]
-
-
 def test_a_document_as_deep_as_it_may_be_is_one() -> None:
-    assert text_length(nested(b"section", 1000, b"x")) == 1
+    assert text_length(b"<s>" * 1000 + b"x" + b"</s>" * 1000) == 1
 
 
 def test_a_document_of_many_own_entities_is_no_attack() -> None:
@@ -473,12 +434,10 @@ def test_an_encoding_that_reads_nothing_fails_its_document_only(tmp_path: Path) 
     (source / "good.xml").write_text("<a>x</a>")
     index = build_index(source, tmp_path / "index", BuildOptions(max_errors=1))
     assert len(index) == 1
-    assert "'undefined' is not read" in str(index.header["failures"][0])
+    assert "encoding is not read" in str(index.header["failures"][0])
 
 
-@pytest.mark.parametrize(
-    "encoding", ["idna", "unicode_escape", "raw_unicode_escape", "punycode", "utf-7", "hex", "hz"]
-)
+@pytest.mark.parametrize("encoding", ["idna", "punycode", "utf-7", "hex", "rot13"])
 def test_a_codec_in_which_nobody_writes_documents_is_refused(
     encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -493,7 +452,6 @@ def test_a_codec_in_which_nobody_writes_documents_is_refused(
         outcome = call(capsys, *command)
         assert outcome.code == 2
         assert outcome.err.startswith(start)
-        assert f"'{encoding}'" in outcome.err
         assert "expected UTF-8" in outcome.err
     assert not (tmp_path / "out").exists()
 

@@ -142,18 +142,16 @@ def test_what_is_no_shard(text: str) -> None:
 
 def test_a_shard_that_is_missing(tmp_path: Path) -> None:
     found = shards([directory(tmp_path)], tmp_path, 4)
-    message = "the shards 1, 3 of 4 of 'articles' are given; expected each of them once"
-    assert refusal(build_index, found[::2], tmp_path / "x") == f"{found[0]}: {message}"
+    message = refusal(build_index, found[::2], tmp_path / "x")
+    assert message.startswith(f"{found[0]}: the shards 1, 3 of 4 of 'articles'; expected each")
 
 
 def test_a_shard_that_is_there_twice(tmp_path: Path) -> None:
     found = shards([directory(tmp_path)], tmp_path, 2)
     other = tmp_path / "other.fvx"
     other.write_bytes(found[1].read_bytes())
-    message = (
-        f"{found[0]}: the shards 1, 2, 2 of 2 of 'articles' are given; expected each of them once"
-    )
-    assert refusal(build_index, [*found, other], tmp_path / "x") == message
+    message = refusal(build_index, [*found, other], tmp_path / "x")
+    assert message.startswith(f"{found[0]}: the shards 1, 2, 2 of 2 of 'articles'; expected each")
 
 
 def test_shards_that_were_cut_from_different_sources(tmp_path: Path) -> None:
@@ -163,7 +161,7 @@ def test_shards_that_were_cut_from_different_sources(tmp_path: Path) -> None:
         (source / f"more{i}.xml").write_text("<a/>")
     build_index(source, tmp_path / "2.fvx", shard=Shard(2, 2))
     message = refusal(build_index, [first, tmp_path / "2.fvx"], tmp_path / "x")
-    assert message.endswith("are not all of the same documents and options")
+    assert message.endswith("of the same documents and options")
     assert not (tmp_path / "x").exists()
 
 
@@ -184,8 +182,8 @@ def test_a_source_that_changes_between_shards(tmp_path: Path) -> None:
     (source / "wiki" / "b" / "99.xml").write_text("<a/>")
     build_index(source, tmp_path / "2.fvx", shard=Shard(2, 2))
     found = [tmp_path / "1.fvx", tmp_path / "2.fvx"]
-    message = f"{found[0]}: the shards of 'articles' are not all of the same documents and options"
-    assert refusal(build_index, found, tmp_path / "x") == message
+    message = refusal(build_index, found, tmp_path / "x")
+    assert message.endswith("of the same documents and options")
 
 
 def merge(folder: Path) -> Collection:
@@ -200,7 +198,7 @@ def test_shards_of_different_directories_of_one_name(tmp_path: Path) -> None:
     for number, name in enumerate("AB", 1):
         source = tmp_path / name / "articles"
         build_index(source, tmp_path / f"{number}.fvx", shard=Shard(number, 2))
-    assert "are not all of the same documents and options" in refusal(merge, tmp_path)
+    assert "of the same documents and options" in refusal(merge, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +208,7 @@ def test_shards_of_different_options(options: BuildOptions, tmp_path: Path) -> N
     source = directory(tmp_path)
     build_index(source, tmp_path / "1.fvx", BuildOptions(max_errors=5), shard=Shard(1, 2))
     build_index(source, tmp_path / "2.fvx", options, shard=Shard(2, 2))
-    assert "are not all of the same documents and options" in refusal(merge, tmp_path)
+    assert "of the same documents and options" in refusal(merge, tmp_path)
 
 
 def test_shards_of_copies_fit_whatever_their_times(tmp_path: Path) -> None:

@@ -220,3 +220,9 @@ def test_the_real_judgements_survive_a_round_trip(tmp_path: Path) -> None:
     assert len(judgements) == 10_329
     foveal.write_judgements(judgements, tmp_path / "again", "fol")
     assert highlights(foveal.read_judgements(tmp_path / "again")) == highlights(judgements)
+
+
+def test_overlaps_after_many_documents_without_passages_are_found() -> None:
+    rows = "".join(f"1 Q0 n{i} 0 9\n" for i in range(9))
+    message = refusal(read_judgements, f"{rows}1 Q0 d 5 9 0 0:3 2:2\n")
+    assert message == "x:10: two passages of this line overlap"

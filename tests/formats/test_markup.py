@@ -82,8 +82,6 @@ def test_a_system_id_is_accepted_and_never_opened(tmp_path: Path) -> None:
     [
         ("utf-8", "UTF-8"),
         ("utf-16", "UTF-16"),
-        ("utf-32", "UTF-32"),
-        ("utf-32-be", "UTF-32"),
         ("latin-1", "ISO-8859-1"),
         ("cp1252", "cp1252"),
     ],
@@ -109,7 +107,7 @@ def test_empty_lines_may_come_first() -> None:
         ('<?xml version="1.0" encoding="klingon"?><a/>', "x:1: not valid XML, column"),
         (
             b'<?xml version="1.0" encoding="shift_jis"?><a>\x81</a>',
-            "x:1: not valid XML, column 46: byte 0x81 is not shift_jis",
+            "x:1: not valid XML, column 1: the declared encoding is not read",
         ),
         (BOMB, "x:1: not valid XML, column 531: limit on input amplification"),
         (

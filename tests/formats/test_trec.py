@@ -167,20 +167,23 @@ def test_scores_that_cannot_stay_are_said(scores: list[int], said: list[str]) ->
     assert run_losses(run, "jsonl") == []
 
 
-def test_text_after_the_sixth_field_is_never_ignored() -> None:
+@pytest.mark.parametrize(
+    "text", ["a comment", "x", "0.5", "see 12 and /a", "# why", "ours: http://x"]
+)
+def test_text_after_the_sixth_field_is_ignored_as_trec_eval_does(text: str) -> None:
+    lines = ["1 Q0 A 1 0.5 mine", "1 Q0 B 2 0.9 mine"]
+    for plain in (lines[:0], lines[:1]):  # on all lines, on some
+        cut = [line if line in plain else f"{line} {text}" for line in lines]
+        run = read_run("\n".join(cut))
+        assert run.doc.to_list() == ["B", "A"]
+        assert run.name == "mine"
+        (note,) = run.notes
+        assert note.endswith(f"{2 - len(plain)}, the first is line {1 + len(plain)}")
+
+
+def test_offsets_or_paths_after_the_sixth_field_are_never_ignored() -> None:
     """Else a passage run with one bad line would be scored as whole documents."""
-    for places in (
-        "4",
-        "4 2",
-        "X 2",
-        "-1 -1",
-        "/a[1]",
-        "a[1]/b[2]",
-        "4 two",
-        "four 2",
-        "a note",
-        "# why",
-    ):
+    for places in ("4", "4 2", "X 2", "-1 -1", "/a[1]", "a[1]/b[2]", "4 two", "four 2"):
         text = f"1 Q0 A 1 0.5 mine {places}\n"
         try:
             run = read_run(text)

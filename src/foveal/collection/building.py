@@ -124,24 +124,17 @@ def open_sources(
         source = path
         if isinstance(source, Path):
             source = IndexSource(source) if is_index(source) else DocumentSource(source)
-        header = source.header if isinstance(source, IndexSource) else {}
-        key = (header["source"], header["shard"]["of"]) if "shard" in header else source
+        shard = source.header.get("shard") if isinstance(source, IndexSource) else None
+        key = (source.name, shard["of"], shard["cut_from"]) if shard else source
         groups.setdefault(key, []).append(source)
     for key, group in groups.items():
-        if not isinstance(key, tuple):
-            continue
-        group.sort(key=lambda source: source.header["shard"]["number"])
-        shards, (name, of) = [source.header["shard"] for source in group], key
-        numbers = [shard["number"] for shard in shards]
-        if numbers != [*range(1, of + 1)]:
-            given = ", ".join(map(str, numbers))
-            message = (
-                f"the shards {given} of {of} of {name!r} are given; expected each of them once"
-            )
-            raise InputError.at("index.shards", str(group[0].path), None, message)
-        if len({shard["cut_from"] for shard in shards}) > 1:
-            message = f"the shards of {name!r} are not all of the same documents and options"
-            raise InputError.at("index.shards", str(group[0].path), None, message)
+        if isinstance(key, tuple):
+            group.sort(key=lambda source: source.header["shard"]["number"])
+            numbers = [source.header["shard"]["number"] for source in group]
+            if numbers != [*range(1, key[1] + 1)]:
+                given = f"the shards {', '.join(map(str, numbers))} of {key[1]} of {key[0]!r}"
+                text = f"{given}; expected each of them once, of the same documents and options"
+                raise InputError.at("index.shards", str(group[0].path), None, text)
     return [source for group in groups.values() for source in group]
 
 
@@ -226,27 +219,27 @@ def _check_sources(
     shard: Shard | None,
 ) -> None:
     """Refuse sources that do not fit, and an output that would take the place of other data."""
-
-    def refuse(code: str, path: Path, text: str) -> InputError:
-        return InputError.at(code, str(path), None, text)
-
-    if output.is_dir():
-        raise refuse("index.output", output, "is a directory; expected a file name")
-    if not output.parent.is_dir():
-        raise refuse("index.output", output, "its directory does not exist")
-    if output.exists() and not is_index(output):
-        text = "exists and is not an index; expected another place for the index"
-        raise refuse("index.output", output, text)
+    wrong = [
+        (output.is_dir(), "is a directory; expected a file name"),
+        (not output.parent.is_dir(), "its directory does not exist"),
+        (
+            output.exists() and not output.is_dir() and not is_index(output),
+            "exists and is not an index; expected another place for the index",
+        ),
+    ]
+    problems = [Problem("index.output", str(output), None, text) for found, text in wrong if found]
     for source in sources:
         if not isinstance(source, IndexSource):
             continue
+        place, found, expected = str(source.path), source.header["whitespace"], options.whitespace
         if shard is not None:
             text = "is an index; expected documents, of which a shard can be taken"
-            raise refuse("index.shards", source.path, text)
-        found, expected = source.header["whitespace"], options.whitespace
+            problems.append(Problem("index.shards", place, None, text))
         if found != expected:
             text = f"was built with white space {found!r}, expected {expected!r} as the others"
-            raise refuse("index.whitespace", source.path, text)
+            problems.append(Problem("index.whitespace", place, None, text))
+    if problems:
+        raise InputError(problems)
 
 
 def _select_tasks(

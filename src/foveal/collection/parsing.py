@@ -29,9 +29,6 @@ Bools = npt.NDArray[np.bool_]
 # White space counts as it is, runs as one, or not in text nodes that hold nothing else.
 WHITESPACE = ("keep", "merge", "strip")
 DIGEST = 16  # bytes of the hash of a text
-# Characters that the paths of all elements of a document may have together, and for each byte.
-PATHS = 10_000_000
-PATHS_PER_BYTE = 16
 
 _MOST_CHARACTERS = (1 << 32) - 1
 _BLANK = " \t\n\r"  # white space as XML defines it, without the no-break space
@@ -116,7 +113,6 @@ class Recorder:
             else:
                 handlers = (opening, closing, pieces.append)
                 parse_xml(data, *handlers, limits=self.limits, listed_attributes=True)
-                self._check_paths(len(data))
                 name = name if name_tag is None else self._find_name(name_tag, pieces)
             return self._add_text(name, pieces)
         except DocumentError:
@@ -156,24 +152,6 @@ class Recorder:
     def _last_marks(self) -> Ints:
         """Return the marks of the last document."""
         return np.array(self._marks[2 * self._first_tag[-1] :], dtype=np.int64)
-
-    def _check_paths(self, size: int) -> None:
-        """Refuse a document whose paths are endless: each path repeats those above it.
-
-        Every ordinal counts as one digit, so a few more characters may pass.
-        """
-        elements, most = len(self._tags) - self._first_tag[-1], PATHS + PATHS_PER_BYTE * size
-        longest = max(map(len, self._codes)) + len("/[1]")
-        # Most documents have too few elements for such paths.
-        if longest * elements * min(elements, self.limits.depth) <= most:
-            return
-        steps = np.array([len(f"/{tag}[1]") for tag in self._codes], dtype=np.int64)
-        opening, closing, _ = _tree(self._last_marks() < 0)
-        # A step is in the paths of its element and of all below it.
-        below = ((closing - opening + 1) // 2)[np.argsort(opening)]
-        if int((steps[self._tags[self._first_tag[-1] :]] * below).sum()) > most:
-            message = f"the paths of its elements have more than {most} characters together"
-            raise DocumentError("xml.limit", message)
 
     def _find_name(self, tag: str, pieces: list[str]) -> str:
         """Return the text of the first element of that tag."""

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from foveal.collection.element_index import NO_DOCUMENT, Collection
-from foveal.errors import InputError, Problem, Tally
+from foveal.errors import InputError, Problem, Tally, some
 from foveal.formats.xpaths import ELEMENT, owners
 from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
 Bools = npt.NDArray[np.bool_]
-_SHOWN = 3
 # Notes on results.
+MISSING = "results that the collection does not hold: {} ({})"
 CLIPPED = "results clipped at the end of their document: {}"
 MAPPED = "results mapped to the smallest element around them: {}"
 
@@ -33,14 +31,8 @@ def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run
         return placed
     if not lenient:
         raise InputError(problems)
-    shown = [f"line {p.line}: {p.text}" for p in problems[:_SHOWN]]
-    return placed.with_columns(notes=(*run.notes, Tally(describe_missing, len(problems), shown)))
-
-
-def describe_missing(number: int, shown: Sequence[str]) -> str:
-    """Return the note on `number` results that have no place."""
-    listed = "; ".join(shown[:_SHOWN]) + ("; ..." if number > _SHOWN else "")
-    return f"results that the collection does not hold: {number} ({listed})"
+    shown = [f"line {p.line}: {p.text}" for p in problems]
+    return placed.with_columns(notes=(*run.notes, Tally(MISSING, len(problems), shown)))
 
 
 def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem]]:
@@ -104,8 +96,8 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
         raise InputError.at("collection.unknown_document", file.path, None, message)
     if unknown.any():
         missing = doc.filter(pl.Series(unknown)).unique(maintain_order=True)
-        shown = ", ".join(missing.head(_SHOWN).to_list())
-        notes = (*notes, f"judged documents not in the collection, {len(missing)}: {shown}")
+        note = f"judged documents not in the collection, {len(missing)}: {some(missing.to_list())}"
+        notes = (*notes, note)
     length = np.where(unknown, judgements.length, length)
     judgements = judgements.with_columns(length=length, notes=notes)
     if judgements.places is None:
@@ -125,12 +117,10 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     bep = judgements.bep.copy()
     bep[row[entry]] = found.start[entry]
     counts = np.bincount(row[~entry], minlength=len(judgements))
-    lost = np.flatnonzero(judgements.relevant & (counts == 0)).tolist()
+    lost = doc.filter(pl.Series(judgements.relevant & (counts == 0))).to_list()
     if lost:
-        first = judgements.problem("judgements.passages", lost[0], f"document {doc[lost[0]]!r}")
-        more = ", ..." if len(lost) > 1 else ""
-        note = f"relevant elements in documents without a relevant passage: {len(lost)}"
-        notes = (*notes, f"{note}; taken as not relevant ({first}{more})")
+        note = "documents with relevant elements but no relevant passage, taken as not relevant"
+        notes = (*notes, f"{note}, {len(lost)}: {some(lost)}")
     return judgements.with_columns(
         notes=notes,
         bep=bep,

@@ -20,7 +20,7 @@ from functools import partial
 from itertools import count
 from operator import truediv
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Self
+from typing import IO, Any
 
 from foveal.collection.parsing import Recorder
 from foveal.errors import InputError
@@ -34,14 +34,9 @@ _KINDS = {
     **dict.fromkeys((".jsonl", ".ndjson"), LINE),
 }
 _HEAD = 256
-_XML_HEAD = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*<(?:[?]xml\s|!DOCTYPE\s(?!\s*html)|!--|(?!html)[A-Za-z_:])",
-    re.IGNORECASE,
-)
 _BATCH_BYTES = 4 << 20
 _BATCH_FILES = 2000
 _BLOCK = 1 << 20  # bytes that are read at once
-_TAR_NAME = 1 << 20  # bytes of the name and other properties of a member of a tar file
 _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, OSError)
 
 
@@ -94,7 +89,8 @@ class Task:
             if isinstance(document, Item):
                 yield document
                 continue
-            kind = _kind(document) or XML
+            kind = _kind(document)
+            assert kind is not None  # others are not listed
             with open(f"{self.root}/{document}", "rb") as stream:  # noqa: PTH123 - faster than Path
                 yield from _read_documents(document, kind, stream, self.most)
 
@@ -133,33 +129,21 @@ class DocumentSource:
             raise explain_os_error(error, str(error.filename or path)) from None
 
     def _scan(self) -> Iterator[tuple[str, int]]:
-        """Yield name and size of the documents below the directory.
-
-        A link to a directory in the source or above it is passed over: its documents would come
-        twice, or without end.
-        """
+        """Yield name and size of the documents below the directory."""
 
         def fail(error: OSError) -> None:
             raise error
 
-        root = self.path.resolve()
-        taken = {root}  # directories, wherever links lead to
-        for folder, folders, names in os.walk(self.path, onerror=fail, followlinks=True):
+        for folder, folders, names in os.walk(self.path, onerror=fail):
             prefix = os.path.relpath(folder, self.path) + "/"
-            for name in folders.copy():
-                place = Path(folder, name)
-                target = place.resolve()
-                leads_back = target.is_relative_to(root) or root.is_relative_to(target)
-                if target in taken or (leads_back and place.is_symlink()):
-                    self.passed_over["links to directories"] += 1
-                    folders.remove(name)
-                else:
-                    taken.add(target)
+            # A link may lead back, so that its documents would come twice or without end.
+            links = sum(os.path.islink(f"{folder}/{name}") for name in folders)  # noqa: PTH114
+            self.passed_over += Counter({"links to directories": links})
             for name in names:
                 path = f"{folder}/{name}"
                 if not os.path.isfile(path):  # noqa: PTH113 - there may be millions
                     self.passed_over["no files"] += 1
-                elif self._recognise(name, partial(_read_head, path)):
+                elif self._recognise(name):
                     yield prefix.removeprefix("./") + name, os.stat(path).st_size  # noqa: PTH116
 
     def tasks(self, most: int = Limits().size) -> Iterator[Task]:
@@ -195,7 +179,7 @@ class DocumentSource:
         for member, kind, stream, measure in (
             () if self._form == "directory" else self._open_members()
         ):
-            own = kind or self._recognise(member, partial(stream.peek, _HEAD))
+            own = kind or self._recognise(member)
             if own is not None:
                 for item in _read_documents(member.removeprefix("./"), own, stream, most):
                     yield item, len(item.data), measure()
@@ -227,19 +211,15 @@ class DocumentSource:
                     elif not entry.isdir():
                         self.passed_over["no files"] += 1
 
-    def _recognise(self, member: str, read_head: Callable[[], bytes]) -> str | None:
-        """Return the kind of a file by its extension or first bytes; count a file that has none."""
+    def _recognise(self, member: str) -> str | None:
+        """Return the kind of a file by its extension; count a file that has none."""
         kind = _kind(member)
-        if kind is not None:
-            return kind
-        path = PurePosixPath(member)
-        reason = "hidden files" if path.name.startswith(".") else path.suffix.lower()
-        if not re.search(r"[^\W\d_]", reason):  # .1016 is not an extension
-            if _begins_as_xml(read_head()):
-                return XML
-            reason = "without extension"
-        self.passed_over[reason] += 1
-        return None
+        if kind is None:
+            path = PurePosixPath(member)
+            reason = "hidden files" if path.name.startswith(".") else path.suffix.lower()
+            # .1016 is not an extension
+            self.passed_over[reason if re.search("[a-z]", reason) else "without extension"] += 1
+        return kind
 
 
 def _read_documents(member: str, kind: str, stream: IO[bytes], most: int) -> Iterator[Item]:
@@ -290,16 +270,6 @@ def name_of(member: str) -> str:
     return str(PurePosixPath(member).with_suffix("") if _kind(member) else PurePosixPath(member))
 
 
-def _begins_as_xml(head: bytes) -> bool:
-    """Return True if these first bytes are of an XML document, in any encoding."""
-    return _XML_HEAD.match(head[:_HEAD].translate(None, b"\0\xfe\xff")) is not None
-
-
-def _read_head(path: str) -> bytes:
-    with open(path, "rb") as stream:  # noqa: PTH123 - there may be millions
-        return stream.read(_HEAD)
-
-
 def _find_kind(path: Path) -> str | None:
     """Return the kind of a single file, which may be compressed; None if it is not a document."""
     kind = _kind(path.name) or _kind(path.stem)
@@ -310,9 +280,9 @@ def _find_kind(path: Path) -> str | None:
             head = _expand(raw, path).read(_HEAD)
         except InputError:
             return None
-    if head.removeprefix(BOM).lstrip().startswith(b"{"):
-        return LINE
-    return XML if _begins_as_xml(head) else None
+    # A byte order mark, and the zeros of UTF-16, may come first.
+    first = head.translate(None, b"\0\xfe\xff").removeprefix(BOM).lstrip()[:1]
+    return {b"{": LINE, b"<": XML}.get(first)
 
 
 def _expand(raw: IO[bytes], path: Path) -> IO[bytes]:
@@ -345,19 +315,8 @@ class _Blocks(io.RawIOBase):
         return size
 
 
-class _TarInfo(tarfile.TarInfo):
-    """A member of a tar file; refuses names that are too long before they are read."""
-
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        member = super().frombuf(buf, encoding, errors)
-        if member.type in b"LKxgX" and member.size > _TAR_NAME:
-            raise tarfile.ReadError(f"a name of {member.size} bytes")
-        return member
-
-
 def _open_tar(raw: IO[bytes], path: Path) -> tarfile.TarFile:
-    return tarfile.open(fileobj=_expand(raw, path), mode="r|", tarinfo=_TarInfo)
+    return tarfile.open(fileobj=_expand(raw, path), mode="r|")
 
 
 def _is_tar(path: Path) -> bool:

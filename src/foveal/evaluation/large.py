@@ -26,7 +26,7 @@ from weakref import finalize
 import numpy as np
 import polars as pl
 
-from foveal.collection.placement import CLIPPED, MAPPED, describe_missing
+from foveal.collection.placement import CLIPPED, MAPPED, MISSING
 from foveal.errors import InputError, Problem, Tally
 from foveal.evaluation.document_names import NameMatch
 from foveal.evaluation.evaluation import Evaluation, RunLike, Scores, average_lengths
@@ -51,7 +51,7 @@ from foveal.files.source import (
 from foveal.formats.base import Format, Kind, Parsed, detect_format
 from foveal.formats.columns import unscored
 from foveal.formats.jsonl import taken_whole
-from foveal.formats.lines import GROUPED
+from foveal.formats.lines import GROUPED, ignored_text
 from foveal.formats.objects import header_of, parse_objects
 from foveal.lookup import KeyTable
 from foveal.measures.alignment import Gold
@@ -70,7 +70,7 @@ _COMPRESSED = 12  # assumed ratio of the size of a file's content to its compres
 _FEW = 10_000  # results up to which nothing is gained by giving back the memory of a group
 _HEAD = 1 << 16
 # Counts that reading and placing a run may add to its notes, in their order.
-_NOTES = (unscored, taken_whole, describe_missing, CLIPPED, MAPPED)
+_NOTES = (ignored_text, unscored, taken_whole, MISSING, CLIPPED, MAPPED)
 # The first field of a line that is neither blank nor a comment.
 _WORD = r"^[ \t\x0b\x0c\r]*([^ \t\x0b\x0c\r#][^ \t\x0b\x0c\r]*)"
 # The topic, and fields for which it matters if any result of a JSON Lines run has them.

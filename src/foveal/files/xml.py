@@ -7,11 +7,9 @@ standard named entities (`&eacute;`) are declared as if its DTD did, unless it d
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable
 from html.entities import html5
-from json import detect_encoding
 from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
 
@@ -21,14 +19,8 @@ BYTES_PER_ELEMENT = 16  # a longer document may have one more element for each s
 MARKUP = 4_000_000  # bytes of one tag, comment or declaration
 _CHUNK = 1 << 19  # bytes that are parsed between two checks of it
 
-# Python's codecs in which documents are written. It also has codecs for data that are not text, or
-# that expand a little text to a lot.
-_ENCODINGS = re.compile(
-    r"ascii|utf-8(-sig)?|utf-(16|32)(-[lb]e)?|iso8859-\d+|cp\d+|koi8-[rtu]|kz1048|ptcp154|tis-620|"
-    r"hp-roman8|mac-\w+|big5(hkscs)?|euc_\w+|gb(k|2312|18030)|iso2022_kr|johab|shift_jis\w*"
-)
-_OF_EXPAT = ("utf-8", "us-ascii", "iso-8859-1")
-_DECLARED = re.compile(rb"""(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']""")
+_BROKEN_OFF = "the document breaks off here, before its root element is closed"
+_CLEARER = {expat.errors.XML_ERROR_NO_ELEMENTS: _BROKEN_OFF}
 _REFERENCE = re.compile(rb"&(?!(?:lt|gt|amp|quot|apos);)([^\s#;&<>]+);")
 Opening = Callable[[str, Any], object]  # a handler of opening tags
 Closing = Callable[[str], object]  # a handler of closing tags or text
@@ -86,14 +78,13 @@ def parse_xml(
 ) -> None:
     """Parse a document; raises `DocumentError` where it is malformed or exceeds a limit.
 
-    The document has any usual encoding, which a declaration or a byte order mark tells. `opening`,
+    The document is in UTF-8, UTF-16 or a declared encoding of one byte per character. `opening`,
     `closing` and `text` are called as expat calls its handlers. With `listed_attributes` attributes
     are a list of names and values, without those that a DTD adds. `on_parser` is called first with
     the parser, which knows the line.
     """
-    data, encoding = _to_utf8(data)
     limits = limits or Limits()
-    parser = expat.ParserCreate(encoding)
+    parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.ordered_attributes = parser.specified_attributes = listed_attributes
     referred = {*_REFERENCE.findall(data)}
@@ -137,7 +128,8 @@ def parse_xml(
     # Most documents are too small to exceed a limit: a check at each tag would cost a tenth.
     fewest, tags = min(limits.depth, limits.elements), data.count(b"<")
     opens_many = tags > fewest and tags - data.count(b"</") > fewest
-    if opens_many or len(data) > limits.attribute or b"<!ENTITY" in data:
+    may_declare = b"<!ENTITY" in data or b"\0" in data[:4]  # UTF-16 hides it
+    if opens_many or len(data) > limits.attribute or may_declare:
         opening, closing = _watch(len(data), limits, fail, opening, closing)
     handlers = {
         "StartElementHandler": opening,
@@ -162,9 +154,12 @@ def parse_xml(
                 fail(f"a tag, comment or declaration has more than {MARKUP} bytes")
     except expat.ExpatError as error:
         message = expat.errors.messages[error.code]
-        if message == expat.errors.XML_ERROR_NO_ELEMENTS:
-            message = "the document breaks off here, before its root element is closed"
+        message = _CLEARER.get(message, message)
         raise DocumentError("xml.malformed", message, error.lineno, error.offset + 1) from None
+    except (LookupError, ValueError):
+        message = "the declared encoding is not read; expected UTF-8, UTF-16, ISO-8859-1 or another"
+        message += " of one byte per character"
+        raise DocumentError("xml.encoding", message, 1, 1) from None
     finally:
         # The handlers and the parser hold each other, and the text; release it now.
         for name in handlers:
@@ -179,26 +174,6 @@ def _declare_standard(referred: set[bytes]) -> bytes:
         for name in names
         if f"{name};" in html5
     ).encode()
-
-
-def _to_utf8(data: bytes) -> tuple[bytes, str | None]:
-    """Return a document as expat reads it, and the encoding that holds whatever it declares."""
-    name: str = detect_encoding(data[:4])  # by a byte order mark, or zeros beside "<"
-    declared = _DECLARED.match(data)
-    if name.startswith("utf-8"):
-        name = declared[1].decode() if declared else "utf-8"
-        if name.lower() in _OF_EXPAT:
-            return data, None
-    try:
-        if _ENCODINGS.fullmatch(codecs.lookup(name).name):
-            return data.decode(name).encode(), "utf-8"
-    except UnicodeDecodeError as error:
-        raise explain_undecodable(error, name) from None
-    except (LookupError, ValueError):
-        pass
-    expected = "UTF-8, UTF-16, ISO-8859-1 or another usual encoding of text"
-    message = f"encoding {name!r} is not read; expected {expected}"
-    raise DocumentError("xml.encoding", message, 1, 1)
 
 
 def _watch(

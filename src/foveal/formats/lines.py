@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, Note, Problem
+from foveal.errors import InputError, Note, Problem, Tally
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields, lazy_losses
 from foveal.formats.rows import (
@@ -24,7 +25,7 @@ from foveal.formats.rows import (
 )
 from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements, Run
-from foveal.spans import Ints, conflicts, lay_out
+from foveal.spans import Ints, conflicts, side_by_side
 
 GROUPED = Note(
     "run.grouping", "the lines of a topic are not together; they were grouped, their order kept"
@@ -272,9 +273,22 @@ def write_element_run(run: Run) -> str:
 
 
 def parse_document_run(source: Source) -> Parsed:
-    """Parse a document run, ordered as by trec_eval: by score, then document, both descending."""
-    keep = ("topic", "doc", "score")
+    """Parse a document run, ordered as by trec_eval: by score, then document, both descending.
+
+    Text after the sixth field is ignored, as by trec_eval, with a warning.
+    """
+    keep, cut = ("topic", "doc", "score"), list[int]()
     frame, line, problems = tabulate(source, _RUN_COLUMNS, keep, _DOCUMENTS)
+    if problems:
+        rows = source.data.split(b"\n")
+        for at, fields in enumerate(map(bytes.split, rows)):
+            if _has_trailing_text(fields):
+                rows[at] = b" ".join(fields[:6])
+                cut.append(at + 1)
+        shorter = replace(source, data=b"\n".join(rows))
+        frame, line, problems = tabulate(shorter, _RUN_COLUMNS, keep, _DOCUMENTS)
+    first_cut = source.numbered(np.array(cut[:1], dtype=np.int64)).tolist()
+    notes = (Tally(ignored_text, len(cut), first_cut),) if cut else ()
     frame = frame.with_columns(line=pl.Series(line))
     topic = number_rows(frame["topic"]).number
     in_order = (topic[1:] > topic[:-1]) | mark_falling(topic, frame["score"].to_numpy())
@@ -282,7 +296,15 @@ def parse_document_run(source: Source) -> Parsed:
         frame = rank_results(frame.with_columns(place=pl.Series(topic)), "place", doc="doc")
     start = np.zeros(len(frame), dtype=np.int64)
     table = RowTable(frame, frame["line"].to_numpy(), problems)
-    return _make_run(source, table, start, np.full(len(frame), UNKNOWN, dtype=np.int64))
+    end = np.full(len(frame), UNKNOWN, dtype=np.int64)
+    return _make_run(source, table, start, end, notes=notes)
+
+
+def ignored_text(number: int, first: Sequence[int]) -> str:
+    """Return the note that `number` lines have text after the sixth field."""
+    return (
+        f"lines with ignored text after the sixth field: {number}, the first is line {min(first)}"
+    )
 
 
 def mark_falling(topic: Ints, score: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
@@ -418,10 +440,9 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
 
 def _mark_overlaps(row: Ints, start: Ints, end: Ints, n: int) -> npt.NDArray[np.bool_]:
     """Mark the rows, of `n`, of which two spans overlap."""
-    extent, overlaps = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
-    np.maximum.at(extent, row, end)
-    base = lay_out(extent)[row] if n else start
-    overlaps[row[conflicts(start + base, end + base)[1]]] = True
+    overlaps = np.zeros(n, dtype=bool)
+    document = np.searchsorted(row, row)
+    overlaps[row[conflicts(*side_by_side(start, end, document))[1]]] = True
     return overlaps
 
 
@@ -482,6 +503,15 @@ def write_grades(judgements: Judgements) -> str:
 # -- formats ---------------------------------------------------------------------------------------
 
 _PASSAGE = re.compile(rb"[0-9]+:[0-9]+$")  # ends judgements, which may have eight fields, too
+_PLACE = re.compile(rb"[-+]?[0-9]+(:[0-9]+)?$|X$|/|.*\[[0-9]+\]")  # offsets and XPaths
+
+
+def _has_trailing_text(fields: Sequence[bytes]) -> bool:
+    """Return True if six fields of a document run are followed by text that is not a place."""
+    if len(fields) < 7 or fields[0].startswith(b"#") or not re.match(rb"[-+]?\.?[0-9]", fields[4]):
+        return False
+    # Passages have eight fields, elements seven.
+    return not any(map(_PLACE.match, fields[6 : 8 if len(fields) == 8 else 7]))
 
 
 def _recognise(source: Source, kind: str) -> str:
@@ -492,10 +522,10 @@ def _recognise(source: Source, kind: str) -> str:
         name = "fol" if n == 5 or (n > 6 and ends_in_passage) else "trec" if n == 4 else ""
     elif n == 7 and fields[6].startswith(b"/"):
         return "elements"
-    elif n == 8 and not ends_in_passage:
+    elif n == 8 and not ends_in_passage and (fields[6].isdigit() or not _has_trailing_text(fields)):
         return "fol"
     else:
-        name = "trec" if n == 6 else ""
+        name = "trec" if n == 6 or _has_trailing_text(fields) else ""
     if name and fields[1] != b"Q0" and (n > 5 or b"\t" in source.head[1]):
         from foveal.formats.trec_genomics import is_gold, is_run_line
 
@@ -561,7 +591,8 @@ document and do not overlap, and the relevant characters are their sum.""",
 `topic Q0 doc rank score runid`
 
 Results are ordered [as by trec_eval](decisions.md#trec-ties): by score in single precision, then
-document name, both descending. The rank is ignored. Measures of text need the length of a returned
+document name, both descending. The rank is ignored, and so is text
+after the sixth field, with a warning. Measures of text need the length of a returned
 document; passage judgements give it for every judged document.""",
         "301 Q0 FR940202-2-00150 1 2.129133 STANDARD\n",
         lambda source: _recognise(source, "run") == "trec",
