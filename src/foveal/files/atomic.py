@@ -30,6 +30,9 @@ def write_files(files: Mapping[str | Path, str | bytes]) -> None:
             data = content.encode() if isinstance(content, str) else content
             with _explain_failure(path):
                 target = Path(os.path.realpath(path))  # of a link, the file that it points to
+                if target.is_symlink():
+                    text = "is a loop of links; expected a file name"
+                    raise InputError.at("file.unwritable", str(path), None, text)
                 if str(path) == "-" or (target.exists() and not target.is_file()):
                     if str(path) != "-" and target.is_dir():
                         text = "is a directory; expected a file name"

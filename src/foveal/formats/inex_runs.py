@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -51,9 +52,19 @@ _RULES = (
 
 
 def parse_run(source: Source) -> Parsed:
-    """Parse a submission, ordered by rank, else by descending rsv, else as in the file."""
+    """Parse a submission, ordered by rank, else by descending rsv, else as in the file.
+
+    The header has the attributes of the root, and its children that are not topics.
+    """
     markup = xml.read_markup(source)
-    header = dict(markup.attributes.get(0, {}))
+    header: dict[str, Any] = dict(markup.attributes.get(0, {}))
+    for number in markup.named("topic-fields").tolist():
+        header["topic-fields"] = markup.attributes.get(number, {})
+    about = markup.named("description")
+    for text in markup.texts(about[markup.depth[about] == 1]):
+        header["description"] = text.strip(xml.BLANKS)
+    if names := [text.strip(xml.BLANKS) for text in markup.texts(markup.named("collection"))]:
+        header["collections"] = names
     run_id, task = (header.pop(name, None) or None for name in ("run-id", "task"))
     table = _read_results(markup).check(source.path, _RULES)
     others = dict.fromkeys(("start", "end", "text", "bep", "tokens"), pl.lit(None))
@@ -63,9 +74,7 @@ def parse_run(source: Source) -> Parsed:
     table = table._replace(frame=frame.select(kinds))
     run, problems = parse_results(table, source, name=run_id or source.stem, task=task)
     if run is not None:
-        unread = len(markup.named("topic-fields", "description", "collection"))
-        lost = {"topic-fields, description and collections": unread} if unread else None
-        run = replace(run, header=header or None, unread=lost)
+        run = replace(run, header=header or None)
     return Parsed(run, problems)
 
 
@@ -107,7 +116,10 @@ def write_run(run: Run) -> str:
     is_passage = xpath.str.contains(" ", literal=True)
     kind = "passage" if is_passage.any() else "element"
     attributes = {"run-id": run.name, "task": run.task, "result-type": kind, **(run.header or {})}
-    names = pl.Series([*filter(None, attributes.values()), *run.topics])
+    fields, about = attributes.pop("topic-fields", {}), attributes.pop("description", "")
+    collections = attributes.pop("collections", ())
+    given = (*attributes.values(), *fields.values(), about, *collections)
+    names = pl.Series([*filter(None, given), *run.topics])
     odd = xpath.filter(~xpath.str.contains(f"{_PATH}|{_PASSAGE}"))
     unfit = (
         odd[0] if len(odd) else xml.find_unfit(names.str.strip_chars(xml.BLANKS), run.doc, xpath)
@@ -128,6 +140,13 @@ def write_run(run: Run) -> str:
     parts = [
         f'<?xml version="1.0" encoding="UTF-8"?>\n<{_ROOT}{xml.write_attributes(attributes)}>\n'
     ]
+    if fields:
+        parts.append(f"  <topic-fields{xml.write_attributes(fields)}/>\n")
+    if about:
+        parts.append(f"  <description>{xml.escape_xml_lines(about)}</description>\n")
+    if collections:
+        inside = (f"<collection>{xml.escape_xml_lines(own)}</collection>" for own in collections)
+        parts.append(f"  <collections>{''.join(inside)}</collections>\n")
     for i, topic in enumerate(run.topics):
         own = lines[int(run.bounds[i]) : int(run.bounds[i + 1])]
         parts += [f'  <topic topic-id="{xml.escape_xml(topic)}">\n', *own, "  </topic>\n"]
