@@ -113,21 +113,11 @@ def test_xpaths_wait_for_a_collection() -> None:
     assert run.xpath.to_list() == ["/article[1]/sec[2]"]
 
 
-def test_ambiguous_text_is_never_guessed_silently() -> None:
+def test_ambiguous_text_is_never_guessed() -> None:
     texts = {"d1": "a ford, a ferry, a ford"}
     twice = {"1": [{"doc": "d1", "text": "a ford"}]}
     assert "is in document 'd1' 2 times, at 0, 17; give start and end" in refused(
         twice, texts=texts
-    )
-    first = foveal.run_of(twice, texts=texts, ambiguous="first")
-    assert results(first) == [("1", "d1", 0, 6)]
-    said = "texts that occur more than once in their document"
-    assert first.notes == (f"{said}, taken at the first place: 1",)
-    empty = foveal.run_of(twice, texts=texts, ambiguous="empty")
-    assert results(empty) == [("1", "d1", 0, 0)]
-    assert empty.notes == (f"{said}, left empty: 1",)
-    assert refused(twice, texts=texts, ambiguous="guess") == (
-        "ambiguous 'guess' is not one of error, first, empty"
     )
 
 

@@ -12,8 +12,8 @@ from foveal.adapters.object_rows import DocOf, frame_of, is_row, read_rows
 from foveal.errors import UsageError, some
 from foveal.files.source import Source
 from foveal.formats.columns import parse_results
-from foveal.formats.jsonl import build_judgements, merge_rows
-from foveal.formats.locate import TextLocator, TextSpan
+from foveal.formats.jsonl import build_judgements
+from foveal.formats.locate import TextLocator, place_rows
 from foveal.formats.rows import (
     NAME_RULES,
     RowRule,
@@ -24,8 +24,6 @@ from foveal.formats.rows import (
 )
 from foveal.model import Judgements, Provenance, Run
 
-_OF_SPAN = ("start", "end", "grade", "prefix", "suffix", "sets", "aspects")
-
 
 def run_of(
     results: Any,
@@ -33,8 +31,7 @@ def run_of(
     name: str | None = None,
     doc: DocOf = None,
     texts: Mapping[str, str] | None = None,
-    ambiguous: str = "error",
-    missing: str = "error",
+    unplaced: str = "error",
 ) -> Run:
     """Return a run from what a retriever returned.
 
@@ -53,11 +50,9 @@ def run_of(
     texts : mapping of str to str, optional
         The text of each document. Results with offsets and text are compared with it; results
         with nothing but their text are placed by it.
-    ambiguous : {"error", "first", "empty"}
-        A text that occurs more than once in its document is an error, is taken at its first
-        place, or becomes a result that keeps its rank and holds nothing. Both are noted.
-    missing : {"error", "empty"}
-        The same for a text that is not in its document.
+    unplaced : {"error", "empty"}
+        A text that is not in its document, or occurs there more than once, is an error, or becomes
+        a result that keeps its rank and holds nothing, which is noted.
 
     Examples
     --------
@@ -66,7 +61,7 @@ def run_of(
     >>> run_of({"1": [{"doc": "d1", "text": "ferry"}]}, texts={"d1": "a ferry"}).start.tolist()
     [2]
     """
-    locator, frame = TextLocator(texts, ambiguous, missing), frame_of(results)
+    locator, frame = TextLocator(texts, unplaced=unplaced), frame_of(results)
     if name is None and frame is not None and "run" in frame.columns and len(frame):
         names = frame["run"].cast(pl.String).unique(maintain_order=True).to_list()
         if len(names) > 1 or None in names:
@@ -197,15 +192,11 @@ def group_spans(frame: pl.DataFrame, source: Source, **extra: Any) -> Judgements
         has_text=has_text, relevant=(pl.col("grade") > 0).fill_null(value=False)
     )
     raise_problems(check_rules(source.path, frame["line"].to_numpy(), frame, _SPAN_RULES))
-    whose = ["topic", "doc", "assessor"]
-    span = pl.concat_list(pl.struct(pl.col("text").alias("quote"), *_OF_SPAN))
-    rows = frame.select(
-        *(*whose, "length", "bep", "line"),
-        *(() if has_text else (pl.col("relevant").any().over(whose),)),
-        spans=pl.when(pl.col("start").is_not_null()).then(span),
+    judged = frame.with_row_index("object").with_columns(
+        pl.col("object").first().over("topic", "doc", "assessor"), owner="assessor"
     )
-    rows, problems = merge_rows(rows, source.path)
-    judgements = build_judgements(rows, source, has_text=has_text, problems=problems, **extra)
+    judged = judged.drop("has_text", *(["relevant"] if has_text else []))
+    judgements = build_judgements(judged, source, has_text=has_text, **extra)
     return judgements if frame["grade"].count() else judgements.with_columns(grade=None)
 
 
@@ -244,14 +235,4 @@ def _place_rows(
     if texts is None:
         return frame.with_columns(size=pl.lit(None, dtype=pl.Int64)), ()
     quote = pl.when(pl.col("by_text") | start.is_not_null()).then(text)
-    context = [name for name in ("prefix", "suffix") if name in frame.columns]
-    given = frame.select("line", "topic", "doc", "start", "end", quote, *context)
-    spans = (
-        (line, f"topic {topic!r}: ", TextSpan(doc or None, *place))
-        for line, topic, doc, *place in given.iter_rows()
-    )
-    placed: list[Any] = locator.place_all(spans, path)
-    sizes = [(*own[:3], len(texts[own.doc])) for own in placed]
-    columns = dict.fromkeys(("doc", "start", "end", "size"), pl.Int64) | {"doc": pl.String}
-    frame = frame.with_columns(pl.DataFrame(sizes, schema=columns, orient="row"))
-    return frame, locator.describe(placed)
+    return place_rows(frame.with_columns(text=quote), path, locator, where="topic {topic!r}: ")

@@ -187,7 +187,7 @@ def build_judgements(
     for own, found in pairs:
         if found is None or own.topic in lost:
             continue
-        text, quote = locator.get(found.doc), own.span.quote
+        text, quote = locator.text(found.doc), own.span.quote
         if quote is not None and own.span.is_loose and text is not None:
             quote = text[found.start : found.end]
         row = {"topic": own.topic, "line": gold.topics[own.topic][1], "text": quote}

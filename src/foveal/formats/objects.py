@@ -244,7 +244,7 @@ def to_codepoints(
     if texts is None:
         message = f"offsets are declared as {unit}, which only texts can convert; {GIVE_TEXTS}"
         raise InputError.at("json.unit", path, int(line[rows["index"][0]]), message)
-    result, problems = offset.to_numpy().copy(), list[Problem]()
+    result, problems = offset.clone(), list[Problem]()
     for (name,), group in rows.group_by(["doc"], maintain_order=True):
         own, at = group["index"].to_numpy(), group["at"].to_numpy()
         if name not in texts:
@@ -252,9 +252,10 @@ def to_codepoints(
             problems.append(Problem("texts.missing", path, int(line[own[0]]), message))
             continue
         starts = count_units(texts[str(name)], unit)
-        result[own] = found = np.searchsorted(starts, at)
+        found = np.searchsorted(starts, at)
+        result.scatter(own, found)
         for row in own[starts[np.minimum(found, len(starts) - 1)] != at].tolist():
             message = f"{unit} offset {offset[row]} is not between two characters of document "
             problems.append(Problem("span.offset", path, int(line[row]), f"{message}{name!r}"))
     raise_problems(problems)
-    return pl.Series(offset.name, result)
+    return result
