@@ -25,7 +25,7 @@ OBJECTS = {
     '{{"topic":"2","doc":"{}","xpath":"/a/b","rank":2}}': None,
     '{{"topic":"1","doc":"{}","rank":1': "not valid JSON",
     '["{}"]': "the line is [",
-    '{{"topic":"1","doc":"{}","rank":"x"}}': 'rank is "x"; expected a whole number',
+    '{{"topic":"1","doc":"{}","rank":"x"}}': "$.rank: expected `int`, got `str`",
     '{{"doc":"{}","rank":1}}': "topic is missing",
     '{{"topic":"1","doc":"{}","start":5,"rank":1}}': "start and end belong together",
     '{{"topic":"1","doc":"{}","start":5,"end":3,"rank":1}}': "end 3 is before start 5",

@@ -46,7 +46,7 @@ class Entry:
         try:
             return msgspec.convert(self.value, kind)
         except msgspec.ValidationError as error:
-            text = describe_mismatch(self.value, error, self.path)
+            text = describe_mismatch(error, self.path)
             raise self.gold.source.error("gold.structure", self.line, text) from None
 
     def get(self, name: str, kind: Any) -> Any:
