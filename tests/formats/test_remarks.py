@@ -24,7 +24,7 @@ OBJECTS = {
     '{{"topic":"1","doc":"{}","start":0,"end":4,"rank":1}}': None,
     '{{"topic":"2","doc":"{}","xpath":"/a/b","rank":2}}': None,
     '{{"topic":"1","doc":"{}","rank":1': "not valid JSON",
-    '["{}"]': "the line is [",
+    '["{}"]': "$: expected `object`",
     '{{"topic":"1","doc":"{}","rank":"x"}}': "$.rank: expected `int`, got `str`",
     '{{"doc":"{}","rank":1}}': "topic is missing",
     '{{"topic":"1","doc":"{}","start":5,"rank":1}}': "start and end belong together",

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 import polars as pl
 
-from foveal.adapters.from_objects import group_spans
-from foveal.adapters.object_rows import COLUMNS, OF_JUDGEMENTS
+from foveal.adapters.from_objects import COLUMNS, OF_JUDGEMENTS, group_spans
 from foveal.errors import InputError, UsageError, some
 from foveal.files.source import Source, first_lines
 from foveal.formats.locate import MOVED, NEAR, TextLocator, TextSpan

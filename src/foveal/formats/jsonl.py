@@ -134,18 +134,17 @@ _JUDGEMENT: dict[str, Any] = {
     "spans": pl.List(pl.Struct(_SPAN)),
     "elements": pl.List(pl.Struct(graded.ELEMENT_COLUMNS)),
 }
+_OF_SPAN = ("start", "end", "grade", "prefix", "suffix", *_LABELS)
 _WHOSE = ("topic", "doc", "assessor")
 _NO_SPANS = pl.all_horizontal(pl.col("spans", "elements").is_null())
 _NO_OFFSETS = pl.all_horizontal(pl.col("start", "end").is_null())
 _IS_BARE = _NO_OFFSETS & pl.col("text").is_not_null()
 _PAST = "is past the document's length {length}"
 _NOWHERE = pl.col("is_span") & _NO_OFFSETS & pl.col("text").is_null()
+_NO_JUDGEMENT = ~pl.any_horizontal("is_given", "has_elements")
+_NONE_GIVEN = "spans is missing; expected [] if none is relevant"
 _OBJECT_RULES = [
-    RowRule(
-        "judgements.spans",
-        ~pl.col("is_judged"),
-        "spans is missing; expected [] if none is relevant",
-    ),
+    RowRule("judgements.spans", _NO_JUDGEMENT, _NONE_GIVEN),
     RowRule("span.incomplete", _NOWHERE, "a span without start and end"),
 ]
 _RULES = [
@@ -203,14 +202,13 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
             frame = frame.with_columns(doc=doc, length=pl.coalesce("length", "size"))
     except InputError as error:
         raise_problems([*problems, *error.problems])
-    # Lines of one quote belong together; the first of them has the number of all.
-    first = pl.col("object").first().over(*_WHOSE, "is_quote")
-    frame = frame.with_columns(object=pl.when("is_quote").then(first).otherwise("object"))
+    if frame["is_quote"].any():  # such lines belong together, under the number of the first
+        first = pl.col("object").first().over(*_WHOSE, "is_quote")
+        frame = frame.with_columns(object=pl.when("is_quote").then(first).otherwise("object"))
 
     elements = None
     if given["elements"].count() or not has_text:
-        number = pl.int_range(pl.len(), dtype=pl.Int64)
-        flat = given.select("elements", row=number)
+        flat = given.select("elements", row=pl.int_range(pl.len(), dtype=pl.Int64))
         flat = flat.explode("elements").drop_nulls("elements").unnest("elements")
         owner, lines = flat["row"].to_numpy(), given["line"].to_numpy()
         checked = graded.check_elements(flat, path, lines[owner], known.get("scale"))
@@ -249,32 +247,28 @@ def _list_spans(given: pl.DataFrame) -> pl.DataFrame:
 
     A span may name another assessor than its object, the ``owner`` of elements.
     """
-    is_quote = pl.lit(value=False)
-    if "quote" in given.columns:
-        is_quote = _NO_SPANS & pl.col("quote").is_not_null()
     given = given.with_columns(
-        object=pl.int_range(pl.len(), dtype=pl.Int64), owner="assessor", is_quote=is_quote
+        object=pl.int_range(pl.len(), dtype=pl.Int64),
+        is_quote=_NO_SPANS & pl.col("quote").is_not_null() if "quote" in given else False,
     )
-    if "quote" in given.columns:
+    if "quote" in given:
         quote = pl.when("is_quote").then(pl.concat_list(pl.struct(*_SPAN)))
         given = given.with_columns(spans=quote.otherwise("spans"))
-    has_elements, is_given = pl.col("elements").is_not_null(), pl.col("spans").is_not_null()
-    given = given.select(
-        *("topic", "doc", "length", "bep", "line", "object", "owner", "is_quote", "spans"),
-        is_given=is_given,
-        is_judged=is_given | has_elements,
-    )
     field = pl.col("spans").struct.field
-    names = ("start", "end", "grade", "prefix", "suffix", *_LABELS)
     return (
-        given.explode("spans", keep_nulls=True, empty_as_null=True)
+        given.with_columns(
+            owner="assessor",
+            is_given=pl.col("spans").is_not_null(),
+            has_elements=pl.col("elements").is_not_null(),
+        )
+        .select(pl.exclude("elements", "quote", *_OF_SPAN))
+        .explode("spans", keep_nulls=True, empty_as_null=True)
         .with_columns(
-            *map(field, names),
+            *map(field, _OF_SPAN),
             text=field("quote"),
             assessor=pl.coalesce(field("assessor"), "owner"),
             is_span=pl.col("spans").is_not_null(),
         )
-        .drop("spans")
     )
 
 
@@ -297,11 +291,11 @@ def build_judgements(
     frame = frame.sort("object", "assessor", maintain_order=True)
     frame = frame.with_columns(row=pl.struct("object", "assessor").rle_id().cast(pl.Int64))
     raise_problems([*problems, *check_rules(source.path, frame["line"].to_numpy(), frame, _RULES)])
-    kept = [name for name in frame.columns if name in (*_WHOSE, "object", "owner", "line")]
+    relevant = [pl.col("relevant").any()] if "relevant" in frame.columns else []
     rows = frame.group_by("row", maintain_order=True).agg(
-        pl.col(kept).first(),
+        pl.col(*_WHOSE, "object", "owner", "line").first(),
         pl.col("length", "bep").drop_nulls().first(),
-        *(pl.col(name).any() for name in ("relevant",) if name in frame.columns),
+        *relevant,
     )
     if elements is not None:
         is_own = pl.col("assessor").eq_missing(pl.col("owner"))
@@ -314,7 +308,7 @@ def build_judgements(
     labels = spans.select(pl.col(given).list.unique(maintain_order=True))
     labels = labels.with_columns(pl.when(pl.all().list.len() > 0).then(pl.all()))
     judgements = Judgements.from_rows(
-        rows.drop("row", "object", "owner", strict=False),
+        rows.drop("row", "object", "owner"),
         np.bincount(spans["row"].to_numpy(), minlength=len(rows)).astype(np.int64),
         spans["start"].to_numpy(),
         spans["end"].to_numpy(),

@@ -221,12 +221,11 @@ class TextLocator:
         docs = [*{id(self.texts[doc]): doc for doc in reversed(docs)}.values()][::-1]
         if len(docs) == 1:
             return docs[0]
-        shown = ", ".join(map(shorten_text, quotes))
+        code, number = "span.not_found", "no document holds"
         if docs:
-            message = f"doc is missing, and several documents hold {shown}: {some(docs)}; give doc"
-            raise UnplacedSpanError("span.ambiguous", message)
-        message = f"doc is missing, and no document holds {shown}"
-        raise UnplacedSpanError("span.not_found", message)
+            code, number = "span.ambiguous", f"several documents ({some(docs)}) hold"
+        shown = ", ".join(map(shorten_text, quotes))
+        raise UnplacedSpanError(code, f"doc is missing, and {number} {shown}; give doc")
 
     def place(self, span: TextSpan) -> PlacedSpan:
         """Return the place of a span; raise `UnplacedSpanError` if it has none.
