@@ -70,11 +70,11 @@ def run_of(
     Parameters
     ----------
     results : mapping, data frame or sequence of rows
-        ``{topic: [result, ...]}``, each list in rank order. A result is an object of LangChain,
-        LlamaIndex, Haystack or Chonkie, a dict, or a tuple ``(doc, start, end)`` with the score
-        as an optional fourth; an object may be in a pair with its score. Or a frame of Polars
-        or pandas, or a list of dicts or tuples that begin with the topic: rows are ordered by
-        rank, else by descending score, else as given.
+        ``{topic: [result, ...]}``, each list in rank order unless all results have a ``rank``. A
+        result is an object of LangChain, LlamaIndex, Haystack or Chonkie, a dict, or a tuple
+        ``(doc, start, end)`` with the score as an optional fourth; an object may be in a pair with
+        its score. Or a frame of Polars or pandas, or a list of dicts or tuples that begin with the
+        topic: rows are ordered by rank, else by descending score, else as given.
     name : str, optional
         The name of the run; by default the one in the column ``run`` of a frame, else ``run``.
     doc : str or callable, optional

@@ -173,7 +173,8 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     }
     header, header_line = objects.read_header(source, **allowed)
     known = {ours: str(header[name]) for name, ours in _KEPT.items() if name in header}
-    known |= {"whitespace": _WHITESPACE[known["whitespace"]]} if "whitespace" in known else {}
+    if "whitespace" in known:
+        known["whitespace"] = _WHITESPACE[known["whitespace"]]
     # A line may be one quote, with the fields of a span.
     schema = _JUDGEMENT | (_SPAN if b'"quote"' in source.data else {})
     table = objects.tabulate_objects(source, schema, header_line)
@@ -365,12 +366,11 @@ def write_judgements(judgements: Judgements) -> str:
     columns |= {} if own.quotes is None else own.quotes.to_dict()
     columns |= {name: getattr(own, name) for name in _LABELS}
     table = pl.DataFrame({name: column for name, column in columns.items() if column is not None})
-    spans = [
-        {k: v for k, v in row.items() if v is not None and v != []} for row in table.to_dicts()
-    ]
-    for span in spans:
-        if span.get("grade", 0.5).is_integer():
-            span["grade"] = int(span["grade"])
+    spans = []
+    for row in table.to_dicts():
+        if row.get("grade", 0.5).is_integer():
+            row["grade"] = int(row["grade"])
+        spans.append({k: v for k, v in row.items() if v is not None and v != []})
     elements = dict[int, list[dict[str, Any]]]()
     for row in () if own.elements is None else own.elements.iter_rows(named=True):
         element = {k: v for k, v in row.items() if v is not None and k in graded.ELEMENT_COLUMNS}

@@ -334,24 +334,15 @@ def place_rows(
     """
     frame = frame.with_columns(size=pl.lit(None, dtype=pl.Int64)).with_row_index("at")
     asked = frame if is_asked is None else frame.filter(is_asked)
+    together = dict[int, list[str]]()
     if "object" in frame.columns:
-        asked = asked.with_columns(together=pl.col("text").implode().over("object"))
-    spans = (
-        (
-            row["line"],
-            where.format(**row),
-            TextSpan(
-                row["doc"] or None,
-                row["start"],
-                row["end"],
-                row["text"],
-                row.get("prefix"),
-                row.get("suffix"),
-                together=row.get("together", ()),
-            ),
-        )
-        for row in asked.iter_rows(named=True)
-    )
+        unnamed = asked.filter(pl.col("doc").fill_null("") == "")
+        together = dict(unnamed.group_by("object").agg("text").iter_rows())
+    spans = []
+    for row in asked.iter_rows(named=True):
+        given: dict[str, Any] = {n: row.get(n) for n in ("start", "end", "prefix", "suffix")}
+        given |= {"quote": row["text"], "together": together.get(row.get("object", -1), ())}
+        spans.append((row["line"], where.format(**row), TextSpan(row["doc"] or None, **given)))
     placed: list[Any] = locator.place_all(spans, path)
     found = pl.DataFrame(
         [(*own[:3], len(locator.text(own.doc) or "")) for own in placed],
