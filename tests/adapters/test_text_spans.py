@@ -212,3 +212,14 @@ def test_where_offsets_are_bytes_all_documents_are_needed() -> None:
     source = run({"text": "fin"}, {"start": 1, "end": 2, "doc": "e"}, header=header)
     assert documents_needed(source, "text")[0] == {"d", "e"}
     assert align(source, TEXTS).start.tolist() == [TEXT.index("ﬁ"), 1]
+
+
+def test_a_quote_tells_document_and_length_of_all_spans_of_its_line() -> None:
+    spans = [{"start": 0, "end": 3, "assessor": "ann"}, {"quote": "𝄞 fin", "assessor": "bob"}]
+    lines = [{"type": "header", "unit": "utf16"}, {"topic": "1", "spans": spans}]
+    source = Source.of_text("\n".join(map(json.dumps, lines)), "j.jsonl")
+    judgements = foveal.read_judgements(source, texts=TEXTS)
+    assert judgements.doc.to_list() == ["d", "d"]
+    assert judgements.length.tolist() == [len(TEXT)] * 2
+    assert judgements.passages(0) == [(0, 3)]
+    assert judgements.passages(1) == [(TEXT.index("𝄞"), len(TEXT))]

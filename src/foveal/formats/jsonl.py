@@ -191,16 +191,26 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     frame, notes = frame.with_columns(pl.col("end") + int(inclusive)), tuple[str, ...]()
     unit = header.get("unit", "codepoint")
     try:
+        located = frame.clear()
+        if (bare := frame.select(_IS_BARE).to_series()).any():
+            from foveal.formats.locate import TextLocator, place_rows
+
+            located, notes = place_rows(frame, path, TextLocator(texts), bare)
+            # The quotes of an object tell the document of all of it.
+            located = located.with_columns(
+                pl.coalesce(name, pl.col(name).drop_nulls().first().over("object"))
+                for name in ("doc", "size")
+            )
+            frame = frame.with_columns(located["doc"])
         frame = frame.with_columns(
             objects.to_codepoints(frame[name], frame["doc"], unit, texts, path, line)
             for name in ("start", "end", "length", "bep")
         )
-        if (bare := frame.select(_IS_BARE).to_series()).any():
-            from foveal.formats.locate import TextLocator, place_rows
-
-            frame, notes = place_rows(frame, path, TextLocator(texts), bare)
-            doc = pl.coalesce("doc", pl.col("doc").drop_nulls().first().over("object"))
-            frame = frame.with_columns(doc=doc, length=pl.coalesce("length", "size"))
+        if len(located):
+            places = {"start": "start", "end": "end", "length": "size"}
+            frame = frame.with_columns(
+                pl.coalesce(pl.col(name), located[own]) for name, own in places.items()
+            )
     except InputError as error:
         raise_problems([*problems, *error.problems])
     if frame["is_quote"].any():  # such lines belong together, under the number of the first
