@@ -266,10 +266,10 @@ def test_langchain_did_not_find_its_own_chunk() -> None:
     assert lost
     assert "the start is missing or -1" in refused(lost)
     assert "is not in document 'd1'" in refused(lost, texts={"d1": "a ford  a ferry"})
-    empty = foveal.run_of({"1": lost}, texts={"d1": "a ford  a ferry"}, missing="empty")
+    empty = foveal.run_of({"1": lost}, texts={"d1": "a ford  a ferry"}, unplaced="empty")
     assert empty.notes == (
         "spans located by their text: 1",
-        "texts that are not in their document, left empty: 1",
+        "texts without a place of their own in their document, left empty: 1",
     )
     assert (empty.end - empty.start).tolist() == [0, 5]
 

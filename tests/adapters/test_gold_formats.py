@@ -791,7 +791,7 @@ def test_a_wrong_value_is_described_in_plain_words() -> None:
     with pytest.raises(InputError) as caught:
         read("legalbench-rag", SNIPPET % '["3", 4]')
     assert caught.value.problems[0].text == (
-        '$.tests[0].snippets[0].span[0] is "3"; expected a whole number'
+        "$.tests[0].snippets[0].span[0]: expected `int`, got `str`"
     )
 
 

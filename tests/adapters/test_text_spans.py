@@ -15,47 +15,35 @@ import foveal
 from foveal.errors import InputError, UsageError
 from foveal.files.source import Source
 from foveal.formats.jsonl import documents_needed
-from foveal.formats.locate import (
-    ABSENT,
-    AMBIGUOUS,
-    EXACT,
-    NO_DOCUMENT,
-    NORMALISED,
-    Normalised,
-    TextLocator,
-)
+from foveal.formats.locate import Normalised, TextLocator
 
 TEXT = "The café  closed at noon.\nNobody came;\tthe café\u00a0closed again. 𝄞 ﬁn"
 TEXTS = {"d": TEXT, "e": "one two one"}
 
 
-def found(text: str, doc: str = "d") -> tuple[str, list[str]]:
-    own = TextLocator(TEXTS).find(doc, text)
-    return own.how, [TEXTS[doc][start:end] for start, end in own.places]
-
-
 @pytest.mark.parametrize(
-    ("text", "how", "places"),
+    ("text", "places"),
     [
-        ("closed at noon.", EXACT, ["closed at noon."]),
-        ("closed  at noon.\n\nNobody", NORMALISED, ["closed at noon.\nNobody"]),
-        ("came; the", NORMALISED, ["came;\tthe"]),
-        ("  Nobody came  ", NORMALISED, ["Nobody came"]),
-        ("cafe\u0301 closed at", NORMALISED, ["café  closed at"]),
-        ("caf\u00e9 closed again", NORMALISED, ["café\u00a0closed again"]),
-        ("fin", NORMALISED, ["ﬁn"]),
-        ("𝄞 fin", NORMALISED, ["𝄞 ﬁn"]),
-        ("Nobody\u00ad came", NORMALISED, ["Nobody came"]),
-        ("café", AMBIGUOUS, ["café", "café"]),
-        ("cafe\u0301 closed", AMBIGUOUS, ["café  closed", "café\u00a0closed"]),
-        ("caf", AMBIGUOUS, ["caf", "caf"]),
-        ("nobody", ABSENT, []),
-        ("", ABSENT, []),
-        (" \n", ABSENT, []),
+        ("closed at noon.", ["closed at noon."]),
+        ("closed  at noon.\n\nNobody", ["closed at noon.\nNobody"]),
+        ("came; the", ["came;\tthe"]),
+        ("  Nobody came  ", ["Nobody came"]),
+        ("cafe\u0301 closed at", ["café  closed at"]),
+        ("caf\u00e9 closed again", ["café\u00a0closed again"]),
+        ("fin", ["ﬁn"]),
+        ("𝄞 fin", ["𝄞 ﬁn"]),
+        ("Nobody\u00ad came", ["Nobody came"]),
+        ("café", ["café", "café"]),
+        ("cafe\u0301 closed", ["café  closed", "café\u00a0closed"]),
+        ("caf", ["caf", "caf"]),
+        ("nobody", []),
+        ("", []),
+        (" \n", []),
     ],
 )
-def test_where_a_text_is(text: str, how: str, places: list[str]) -> None:
-    assert found(text) == (how, places)
+def test_where_a_text_is(text: str, places: list[str]) -> None:
+    found = TextLocator(TEXTS).find("d", text)
+    assert [TEXT[start:end] for start, end in found] == places
 
 
 def test_half_a_ligature_and_a_letter_without_its_accent_are_not_there() -> None:
@@ -74,10 +62,6 @@ def test_marks_may_be_composed_or_not() -> None:
             assert own == [(0, 2 + len(text))]
 
 
-def test_an_unknown_document_is_said_to_be_one() -> None:
-    assert TextLocator(TEXTS).find("f", "one").how == NO_DOCUMENT
-
-
 words = st.text(st.sampled_from("aé\u0301e𝄞ﬁ \n\u00a0\u00ad한ᄒ\u1161"), min_size=1, max_size=12)
 
 
@@ -85,9 +69,8 @@ words = st.text(st.sampled_from("aé\u0301e𝄞ﬁ \n\u00a0\u00ad한ᄒ\u1161"),
 @settings(max_examples=60)
 def test_what_was_cut_from_a_document_is_found_in_it(before: str, own: str, after: str) -> None:
     assume(own.strip())
-    place = TextLocator({"d": before + own + after}).find("d", own)
-    assert (len(before), len(before) + len(own)) in place.places
-    assert place.how == (EXACT if len(place.places) == 1 else AMBIGUOUS)
+    places = TextLocator({"d": before + own + after}).find("d", own)
+    assert (len(before), len(before) + len(own)) in places
 
 
 @given(words, words, words, st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
@@ -118,8 +101,8 @@ def run(*results: dict[str, Any], header: dict[str, Any] | None = None) -> Sourc
     return Source.of_text(f"{text}\n", "a.jsonl")
 
 
-def align(source: Source, texts: Mapping[str, str], **policies: str) -> foveal.Run:
-    return foveal.read_run(source, texts=TextLocator(texts, **policies))
+def align(source: Source, texts: Mapping[str, str]) -> foveal.Run:
+    return foveal.read_run(source, texts=texts)
 
 
 def test_results_with_places_keep_them() -> None:
@@ -182,24 +165,19 @@ def test_every_text_without_a_place_is_reported_with_its_line() -> None:
     assert third == "a.jsonl:4: document 'f' is not among the texts"
 
 
-def test_what_to_do_with_them_may_be_said_and_is_noted() -> None:
-    source = run({"text": "café"}, {"text": "noon"}, {"text": "x"}, {"text": "a", "doc": "f"})
-    placed = align(source, TEXTS, ambiguous="first", missing="empty")
-    assert placed.start.tolist() == [4, TEXT.index("noon"), 0, 0]
-    assert placed.end.tolist() == [8, TEXT.index("noon") + 4, 0, 0]
+def test_results_without_a_place_may_become_empty_ones() -> None:
+    results = [{"doc": "d", "text": text} for text in ("café", "noon", "x")]
+    given = {"1": results}
+    placed = foveal.run_of(given, texts=TEXTS, unplaced="empty")
+    noon = TEXT.index("noon")
+    assert placed.start.tolist() == [0, noon, 0]
+    assert placed.end.tolist() == [0, noon + 4, 0]
     assert placed.notes == (
         "spans located by their text: 1",
-        "texts that occur more than once in their document, taken at the first place: 1",
-        "texts that are not in their document, left empty: 1",
-        "texts of documents that are not known, left empty: 1",
+        "texts without a place of their own in their document, left empty: 2",
     )
-    empty = align(source, TEXTS, ambiguous="empty", missing="empty")
-    assert empty.end.tolist()[0] == 0
-
-
-def test_unknown_ways_are_refused() -> None:
-    with pytest.raises(UsageError, match="'last' is not one of error, first, empty"):
-        align(run({"text": "noon"}), TEXTS, ambiguous="last")
+    with pytest.raises(UsageError, match="'last' is not one of error, empty"):
+        foveal.run_of(given, texts=TEXTS, unplaced="last")
 
 
 @pytest.mark.parametrize(
@@ -234,3 +212,14 @@ def test_where_offsets_are_bytes_all_documents_are_needed() -> None:
     source = run({"text": "fin"}, {"start": 1, "end": 2, "doc": "e"}, header=header)
     assert documents_needed(source, "text")[0] == {"d", "e"}
     assert align(source, TEXTS).start.tolist() == [TEXT.index("ﬁ"), 1]
+
+
+def test_a_quote_tells_document_and_length_of_all_spans_of_its_line() -> None:
+    spans = [{"start": 0, "end": 3, "assessor": "ann"}, {"quote": "𝄞 fin", "assessor": "bob"}]
+    lines = [{"type": "header", "unit": "utf16"}, {"topic": "1", "spans": spans}]
+    source = Source.of_text("\n".join(map(json.dumps, lines)), "j.jsonl")
+    judgements = foveal.read_judgements(source, texts=TEXTS)
+    assert judgements.doc.to_list() == ["d", "d"]
+    assert judgements.length.tolist() == [len(TEXT)] * 2
+    assert judgements.passages(0) == [(0, 3)]
+    assert judgements.passages(1) == [(TEXT.index("𝄞"), len(TEXT))]

@@ -115,29 +115,29 @@ def test_without_ranks_and_scores_the_file_order_does() -> None:
         ('{"topic":"1","doc":"D","bep":-1}', "bep -1 is out of range"),
         (
             '{"topic":"1","doc":"D","start":"0","end":5}',
-            'start is "0"; expected a whole number',
+            "$.start: expected `int`, got `str`",
         ),
         (
             '{"topic":"1","doc":"D","start":0.5,"end":5}',
-            "start is 0.5; expected a whole number",
+            "$.start: expected `int`, got `float`",
         ),
         (
             '{"topic":"1","doc":"D","start":0,"end":1e15}',
-            "end is 1000000000000000.0; expected",
+            "$.end: expected `int`, got `float`",
         ),
         ('{"topic":"1","doc":"D","start":0,"end":9223372036854775807}', "end 9223372036854775807"),
         (
             '{"topic":"1","doc":"D","score":"high"}',
-            'score is "high"; expected a number',
+            "$.score: expected `float`, got `str`",
         ),
         ('{"topic":"1","doc":"D","score":NaN}', "not valid JSON"),
         (
             '{"topic":"1","doc":"D","score":1e999}',
-            "wrong value: Number out of range - at `$.score`",
+            "$.score: number out of range",
         ),
         (
             '{"topic":"1","doc":"D","rank":"1"}',
-            'rank is "1"; expected a whole number',
+            "$.rank: expected `int`, got `str`",
         ),
         ('{"topic":"1","doc":"D","rank":-1}', "rank -1 is out of range"),
         ('{"topic":"1","doc":"D","xpath":"a/b"}', "'a/b' is not an XPath; expected /path[1]"),
@@ -149,7 +149,7 @@ def test_without_ranks_and_scores_the_file_order_does() -> None:
             "not valid JSON: JSON is malformed: trailing characters",
         ),
         ('{"topic":' + "[" * 99_999, "not valid JSON: nested too deeply"),
-        ('["1","D"]', 'the line is ["1", "D"]; expected an object'),
+        ('["1","D"]', "$: expected `object`, got `array`"),
         (HEADER, "a second header; expected one run"),
     ],
 )

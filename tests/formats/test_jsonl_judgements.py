@@ -325,8 +325,8 @@ def test_nothing_is_lost_in_a_round_trip() -> None:
         ('{"topic":"1","document":"D","spans":[]}', "doc is missing"),
         ('{"topic":"1","doc":"D"}', "spans is missing; expected []"),
         ('{"topic":"all","doc":"D","spans":[]}', "a topic may not be called 'all'"),
-        ('{"topic":"1","doc":"D","spans":5}', "spans is 5; expected a list"),
-        ('{"topic":"1","doc":"D","spans":[[1,2]]}', "spans[0] is [1, 2]; expected an object"),
+        ('{"topic":"1","doc":"D","spans":5}', "$.spans: expected `array`, got `int`"),
+        ('{"topic":"1","doc":"D","spans":[[1,2]]}', "$.spans[0]: expected `object`, got `array`"),
         (
             '{"topic":"1","doc":"D","spans":[{"start":1}]}',
             "start and end belong together; one is missing",
@@ -336,11 +336,11 @@ def test_nothing_is_lost_in_a_round_trip() -> None:
         ('{"topic":"1","doc":"D","spans":[{"start":0,"end":-1}]}', "end -1 is out of range"),
         (
             '{"topic":"1","doc":"D","spans":[{"start":"a","end":1}]}',
-            'spans[0].start is "a"; expected a whole number',
+            "$.spans[0].start: expected `int`, got `str`",
         ),
         (
             '{"topic":"1","doc":"D","spans":[{"start":0,"end":1,"grade":"high"}]}',
-            'spans[0].grade is "high"; expected a number',
+            "$.spans[0].grade: expected `float`, got `str`",
         ),
         (
             '{"topic":"1","doc":"D","length":9,"spans":[{"start":0,"end":10}]}',
@@ -355,7 +355,7 @@ def test_nothing_is_lost_in_a_round_trip() -> None:
         ),
         (
             '{"topic":"1","doc":"D","spans":[],"elements":[{"xpath":"/a","size":"9"}]}',
-            'elements[0].size is "9"; expected a whole number',
+            "$.elements[0].size: expected `int`, got `str`",
         ),
         ('{"topic":"1","doc":"D1","spans":[]}', "topic '1', document 'D1' is already judged on"),
         ('{"topic":"1"', "not valid JSON"),

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 import polars as pl
 
-from foveal.adapters.from_objects import group_spans
-from foveal.adapters.object_rows import COLUMNS, OF_JUDGEMENTS
+from foveal.adapters.from_objects import COLUMNS, OF_JUDGEMENTS, group_spans
 from foveal.errors import InputError, UsageError, some
 from foveal.files.source import Source, first_lines
 from foveal.formats.locate import MOVED, NEAR, TextLocator, TextSpan
@@ -46,7 +45,7 @@ class Entry:
         try:
             return msgspec.convert(self.value, kind)
         except msgspec.ValidationError as error:
-            text = describe_mismatch(self.value, error, self.path)
+            text = describe_mismatch(error, self.path)
             raise self.gold.source.error("gold.structure", self.line, text) from None
 
     def get(self, name: str, kind: Any) -> Any:
@@ -187,7 +186,7 @@ def build_judgements(
     for own, found in pairs:
         if found is None or own.topic in lost:
             continue
-        text, quote = locator.get(found.doc), own.span.quote
+        text, quote = locator.text(found.doc), own.span.quote
         if quote is not None and own.span.is_loose and text is not None:
             quote = text[found.start : found.end]
         row = {"topic": own.topic, "line": gold.topics[own.topic][1], "text": quote}

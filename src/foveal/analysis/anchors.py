@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,7 +15,7 @@ import polars as pl
 
 from foveal._version import __version__
 from foveal.errors import InputError, Problem, UsageError, counted
-from foveal.formats.locate import Normalised, Place, closest_places, occurrences, similarity
+from foveal.formats.locate import Normalised, Place, occurrences
 from foveal.model import UNKNOWN, Judgements
 from foveal.model.result_object import Result
 from foveal.model.tables import Table
@@ -22,6 +25,7 @@ EXACT, MOVED, AMBIGUOUS, CHANGED, LOST, NO_QUOTE = KINDS
 CONTEXT = 32
 """Characters before and after a span that are kept as its context."""
 _QUOTES = ("quote", "prefix", "suffix")
+_LONG = 1000  # longer texts are compared by words, which takes a hundredth of the time
 
 
 class Quote(NamedTuple):
@@ -372,3 +376,39 @@ def verify(
         text = f"none of the {names} is among the texts; their documents or names are others"
         raise InputError.at("anchors.mismatch", path, None, text)
     return Anchors(judgements, tuple(found), lengths, frozenset(changed), quoted)
+
+
+# -- similar passages ------------------------------------------------------------------------------
+
+
+def closest_places(text: str, quote: str) -> Iterator[Place]:
+    """Yield up to three places where many pieces of a quote are about as far apart as in it."""
+    size = min(16, max(3, len(quote) // 4))
+    last = max(len(quote) - size, 0)
+    slack = max(len(quote) // 4, 8)
+    votes, begins = Counter[int](), dict[int, int]()
+    for offset in sorted({last * i // 23 for i in range(24)}):
+        found = [*occurrences(text, quote[offset : offset + size])]
+        for start in found if len(found) <= 50 else ():  # a common piece says nothing
+            votes[(start - offset) // slack] += 1
+            begins.setdefault((start - offset) // slack, start - offset)
+    wanted = _split(quote, quote)
+    for bucket, _ in votes.most_common(3):
+        low = max(begins[bucket] - slack, 0)
+        there = _split(text[low : begins[bucket] + len(quote) + slack], quote)
+        blocks = SequenceMatcher(None, wanted, there, autojunk=False).get_matching_blocks()[:-1]
+        if blocks:
+            first, (a, b, length) = blocks[0], blocks[-1]
+            start = low + len("".join(there[: first.b])) - len("".join(wanted[: first.a]))
+            end = low + len("".join(there[: b + length])) + len("".join(wanted[a + length :]))
+            yield max(start, 0), min(end, len(text))
+
+
+def similarity(quote: str, text: str) -> float:
+    """Return how much a quote and a text have in common, from 0 to 1."""
+    return SequenceMatcher(None, _split(quote, quote), _split(text, quote), autojunk=False).ratio()
+
+
+def _split(text: str, quote: str) -> list[str]:
+    """Return the characters of a text, or its words if the quote is long."""
+    return re.findall(r"\w+|\W", text) if len(quote) > _LONG else list(text)

@@ -77,11 +77,10 @@ def locate_results(sources: Sequence[Source], texts: SourceTexts) -> list[Run]:
     """Read runs whose results may be given by their text, or by offsets in other units."""
     from foveal.formats import read_run
     from foveal.formats.jsonl import documents_needed
-    from foveal.formats.locate import TextLocator
 
     docs = frozenset[str]().union(*(documents_needed(source, "text")[0] for source in sources))
-    locator = TextLocator(_read(texts, docs) if docs else {})
-    return [read_run(source, texts=locator) for source in sources]
+    read = _read(texts, docs) if docs else {}
+    return [read_run(source, texts=read) for source in sources]
 
 
 def locate_judgements(

@@ -238,7 +238,7 @@ def read_run(
     Parameters
     ----------
     path : path, ``"-"`` for standard input, or Source
-    texts : mapping of document name to text, or TextLocator, optional
+    texts : mapping of document name to text, optional
         Needed for results given by their text, and offsets in bytes or UTF-16 units.
     thorough : bool
         Count the fields that are not known, for `Run.unread`.

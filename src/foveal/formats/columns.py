@@ -30,15 +30,16 @@ RESULT_COLUMNS: dict[str, Any] = {
     "score": pl.Float64,
 }
 _PLACES = pl.col("start", "end", "xpath", "bep")
+TEXT_ALONE = pl.col("text").is_not_null() & pl.all_horizontal(_PLACES.is_null())
 _RULES = [
     *NAME_RULES,
     *(RULES[name] for name in ("rank", "tokens", "bep", "score", "xpath")),
-    RowRule(
-        "run.text_alone",
-        pl.col("text").is_not_null() & pl.all_horizontal(_PLACES.is_null()),
-        f"a result given by its text alone cannot be placed; give start and end, or {GIVE_TEXTS}",
-    ),
 ]
+_NO_TEXTS = RowRule(
+    "run.text_alone",
+    TEXT_ALONE,
+    f"a result given by its text alone cannot be placed; give start and end, or {GIVE_TEXTS}",
+)
 
 
 def parse_results(
@@ -56,7 +57,10 @@ def parse_results(
     The order is that of ranks, else of descending scores, else of the file. A result is given by
     offsets, an entry point or a path; else it is the whole document.
     """
-    table = table.check(source.path, [*_RULES, *list_offset_rules(inclusive=inclusive)])
+    rules = [*_RULES, *list_offset_rules(inclusive=inclusive)]
+    if texts is None:
+        rules.append(_NO_TEXTS)
+    table = table.check(source.path, rules)
     given = [c for c in ("rank", "score") if c in source.given or table.frame[c].count()]
     for order in given[:1]:  # all results must have what orders them
         message = f"{order} is missing here, but other results have one"
@@ -65,30 +69,37 @@ def parse_results(
     frame, line, problems = table
     if problems and not len(frame):
         return Parsed(None, [*problems])
+    bare = frame.select(TEXT_ALONE).to_series()
     no_path = frame["xpath"].is_null() | pl.Series(is_root(frame["xpath"]))
     frame = frame.with_columns(
         canonical_paths(frame["xpath"]),
         pl.Series("line", line),
-        start=pl.coalesce("start", "bep", pl.when(no_path).then(0).otherwise(UNKNOWN)),
-        end=pl.coalesce(pl.col("end") + int(inclusive), "bep", UNKNOWN),
+        start=pl.coalesce("start", "bep"),
+        end=pl.coalesce(pl.col("end") + int(inclusive), "bep"),
     )
+    notes = tuple[str, ...]()
     try:
         frame = frame.with_columns(
             to_codepoints(frame[column], frame["doc"], unit, texts, source.path, line)
             for column in ("start", "end")
         )
+        if bare.any():
+            from foveal.formats.locate import TextLocator, place_rows
+
+            frame, notes = place_rows(frame, source.path, TextLocator(texts), bare)
     except InputError as error:
         return Parsed(None, [*problems, *error.problems])
+    whole = pl.when(no_path).then(0).otherwise(UNKNOWN)
+    frame = frame.with_columns(pl.col("start").fill_null(whole), pl.col("end").fill_null(UNKNOWN))
     if given:
         key = frame["rank"] if "rank" in given else -frame["score"]
         frame = frame[np.lexsort((key.to_numpy(), number_rows(frame["topic"]).number))]
     optional = ["rank", "score", "xpath", "tokens"]
     optional = [c for c in optional if c in source.given or frame[c].count()]
-    notes = tuple[str, ...]()
     if "score" in optional and frame["score"].null_count():
         optional.remove("score")
         lines = frame.filter(pl.col("score").is_null())["line"]
-        notes = (Tally(unscored, len(lines), [lines.min()]),)
+        notes = (Tally(unscored, len(lines), [lines.min()]), *notes)
     columns = frame.select("topic", "doc", "start", "end", "line", *optional)
     run = Run.from_frame(columns, name=name, source=source.provenance, task=task, notes=notes)
     return Parsed(run, [*problems])

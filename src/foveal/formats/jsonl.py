@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import Problem, Tally
+from foveal.errors import InputError, Problem, Tally
 from foveal.files.source import Source
 from foveal.formats import graded_elements as graded
 from foveal.formats import objects
 from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, parse_with
-from foveal.formats.columns import RESULT_COLUMNS, parse_results
+from foveal.formats.columns import RESULT_COLUMNS, TEXT_ALONE, parse_results
 from foveal.formats.rows import (
     NAME_RULES,
     RowRule,
@@ -26,7 +26,7 @@ from foveal.formats.rows import (
     raise_problems,
     range_rule,
 )
-from foveal.model import UNKNOWN, Judgements, Run
+from foveal.model import Judgements, Run
 
 # -- runs ------------------------------------------------------------------------------------------
 
@@ -38,9 +38,6 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
     header, header_line = objects.read_header(source, format=JSON_FORMATS["run"])
     again = RowRule("json.header", pl.col("type") == "header", "a second header; expected one run")
     table = objects.tabulate_objects(source, _RUN, header_line).check(source.path, [again])
-    given_texts, located = table.frame["text"].count(), tuple[str, ...]()
-    if given_texts and texts is not None:
-        table, located = _place_texts(table, "text", source, texts, header)
     parsed = parse_results(
         table,
         source,
@@ -64,9 +61,9 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
         notes += (note,) if note or source.lines is not None else ()
     if source.thorough and not parsed.problems:
         unread = objects.unknown_fields(source, table.frame, header_line)
-    if given_texts:
-        unread["texts of results"] = given_texts
-    run = replace(run, notes=(*notes, *located), unread=unread or None)
+    if number := table.frame["text"].count():
+        unread["texts of results"] = number
+    run = replace(run, notes=notes, unread=unread or None)
     return parsed._replace(content=run)
 
 
@@ -95,75 +92,6 @@ def write_run(run: Run) -> str:
     return objects.write_objects([header, *frame.iter_rows(named=True)])
 
 
-# -- spans given by their text ---------------------------------------------------------------------
-
-
-def _mark_bare(frame: pl.DataFrame, key: str) -> pl.Series:
-    """Mark results (`key` is ``text``) or judgements (``quote``) with a text that has no place."""
-    places = pl.all_horizontal(pl.col("start", "end", "xpath", "bep").is_null())
-    bare = pl.col("text").is_not_null() & places
-    if key == "quote":
-        field = pl.element().struct.field
-        own = field("quote").is_not_null() & field("start").is_null() & field("end").is_null()
-        bare = pl.col("spans").list.eval(own).list.any()
-    return frame.select(bare.fill_null(value=False)).to_series()
-
-
-def _nest_quotes(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
-    """Return judgements in which a line that is one quote has a list of one span; mark such lines.
-
-    The fields of that span are columns of `frame`.
-    """
-    is_single = frame.select(_NO_SPANS & pl.col("quote").is_not_null()).to_series()
-    spans = pl.when(is_single).then(pl.concat_list(pl.struct(*_SPAN))).otherwise("spans")
-    return frame.with_columns(spans=spans).select(*_JUDGEMENT), is_single
-
-
-def _place_texts(
-    table: RowTable,
-    key: str,
-    source: Source,
-    texts: Mapping[str, str] | None,
-    header: Mapping[str, Any],
-) -> tuple[RowTable, tuple[str, ...]]:
-    """Return results (`key` is ``text``) or judgements (``quote``) with offsets; and notes.
-
-    Offsets count in the unit that the header declares.
-    """
-    rows = _mark_bare(table.frame, key).arg_true()
-    if not len(rows):
-        return table, ()
-    from foveal.formats.locate import PlacedSpan, TextLocator, TextSpan, UnplacedSpanError
-
-    locator = texts if isinstance(texts, TextLocator) else TextLocator(texts)
-    unit, inclusive = header.get("unit", "codepoint"), header.get("end") == "inclusive"
-    records, placed, problems = table.frame[rows].to_dicts(), list[PlacedSpan](), list[Problem]()
-    for line, record in zip(table.line[rows.to_numpy()].tolist(), records, strict=True):
-        spans = [record] if key == "text" else record["spans"]
-        spans = [own for own in spans if own and own["start"] is None and own[key] is not None]
-        try:
-            if key == "quote" and not record["doc"]:
-                record["doc"] = locator.find_document([span[key] for span in spans])
-            for span in spans if record["doc"] is not None else ():
-                context = span.get("prefix"), span.get("suffix")
-                own = locator.place(TextSpan(record["doc"], None, None, span[key], *context))
-                placed.append(own)
-                if own.start == own.end:
-                    span["bep"] = 0  # a point, which holds nothing
-                    continue
-                units = objects.count_units(locator[own.doc], unit)
-                start, end, length = units[[own.start or 0, own.end or 0, -1]].tolist()
-                span |= {"start": start, "end": end - inclusive}
-                if key == "quote" and record["length"] is None:
-                    record["length"] = length
-        except UnplacedSpanError as error:
-            problems.append(Problem(error.code, source.path, line, str(error)))
-    raise_problems([*table.problems, *problems])
-    found = pl.DataFrame(records, schema=table.frame.schema).with_columns(row=rows)
-    frame = table.frame.with_row_index("row").update(found, on="row").sort("row").drop("row")
-    return table._replace(frame=frame), locator.describe(placed)
-
-
 def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
     """Return the documents whose texts a file needs, and True if it needs all documents.
 
@@ -175,11 +103,13 @@ def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
     if not source.head[1].startswith(b"{"):
         return frozenset(), False
     header, header_line = objects.header_of(source)
-    schema = _RUN if key == "text" else {**_SPAN, **_JUDGEMENT}
+    schema = _RUN if key == "text" else _JUDGEMENT | _SPAN
     frame = objects.tabulate_objects(source, schema, header_line).frame
-    doc = frame["doc"]
-    if header.get("unit", "codepoint") == "codepoint":
-        doc = doc.filter(_mark_bare(frame if key == "text" else _nest_quotes(frame)[0], key))
+    if key == "quote":
+        frame = _list_spans(frame.with_columns(line=0))
+    is_bare = TEXT_ALONE if key == "text" else _IS_BARE
+    unit = header.get("unit", "codepoint")
+    doc = (frame.filter(is_bare) if unit == "codepoint" else frame)["doc"]
     return frozenset(doc.drop_nulls()), key == "quote" and "" in doc.fill_null("")
 
 
@@ -204,17 +134,33 @@ _JUDGEMENT: dict[str, Any] = {
     "spans": pl.List(pl.Struct(_SPAN)),
     "elements": pl.List(pl.Struct(graded.ELEMENT_COLUMNS)),
 }
+_OF_SPAN = ("start", "end", "grade", "prefix", "suffix", *_LABELS)
+_WHOSE = ("topic", "doc", "assessor")
 _NO_SPANS = pl.all_horizontal(pl.col("spans", "elements").is_null())
 _NO_OFFSETS = pl.all_horizontal(pl.col("start", "end").is_null())
+_IS_BARE = _NO_OFFSETS & pl.col("text").is_not_null()
 _PAST = "is past the document's length {length}"
-_ROW_RULES = [
-    *NAME_RULES,
-    RowRule("judgements.spans", _NO_SPANS, "spans is missing; expected [] if none is relevant"),
+_NOWHERE = pl.col("is_span") & _NO_OFFSETS & pl.col("text").is_null()
+_NO_JUDGEMENT = ~pl.any_horizontal("is_given", "has_elements")
+_NONE_GIVEN = "spans is missing; expected [] if none is relevant"
+_OBJECT_RULES = [
+    RowRule("judgements.spans", _NO_JUDGEMENT, _NONE_GIVEN),
+    RowRule("span.incomplete", _NOWHERE, "a span without start and end"),
 ]
-_LENGTH_RULES = [
+_RULES = [
+    *NAME_RULES,
     range_rule("length", "judgements.length"),
     range_rule("bep", "judgements.bep"),
     RowRule("judgements.bep", pl.col("bep") > pl.col("length"), f"bep {{bep}} {_PAST}"),
+    RowRule("judgements.length", pl.col("end") > pl.col("length"), f"end {{end}} {_PAST}"),
+    *(
+        RowRule(
+            f"judgements.{name}",
+            pl.col(name) != pl.col(name).drop_nulls().first().over("row"),
+            f"{name} {{{name}}} of document {{doc}}, topic {{topic}}, differs from an earlier one",
+        )
+        for name in ("length", "bep")
+    ),
 ]
 
 
@@ -227,59 +173,114 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     }
     header, header_line = objects.read_header(source, **allowed)
     known = {ours: str(header[name]) for name, ours in _KEPT.items() if name in header}
-    known |= {"whitespace": _WHITESPACE[known["whitespace"]]} if "whitespace" in known else {}
-    has_quotes = b'"quote"' in source.data
+    if "whitespace" in known:
+        known["whitespace"] = _WHITESPACE[known["whitespace"]]
     # A line may be one quote, with the fields of a span.
-    schema = {**_SPAN, **_JUDGEMENT} if has_quotes else _JUDGEMENT
+    schema = _JUDGEMENT | (_SPAN if b'"quote"' in source.data else {})
     table = objects.tabulate_objects(source, schema, header_line)
     unread = objects.unknown_fields(source, table.frame, header_line) if source.thorough else {}
-    bare = _mark_bare_topics(source, table)
-    topics, has_text = table.frame["topic"].filter(bare), table.frame["spans"].count() > 0
-    table = RowTable(table.frame.filter(~bare), table.line[~bare], table.problems)
-    is_single, notes = pl.Series([False]), tuple[str, ...]()
-    if has_quotes:
-        frame, is_single = _nest_quotes(table.frame)
-        table, notes = _place_texts(table._replace(frame=frame), "quote", source, texts, header)
-    problems = [*table.problems, *check_rules(source.path, table.line, table.frame, _ROW_RULES)]
-    frame = table.frame.with_columns(line=pl.Series(table.line))
-    if is_single.any():
-        merged, found = merge_rows(frame.filter(is_single), source.path)
-        frame = pl.concat([frame.filter(~is_single), merged]).sort("line")
-        problems += found
+    is_bare = _mark_bare_topics(source, table)
+    topics, given = table.frame["topic"].filter(is_bare), table.frame.filter(~is_bare)
+    given = given.with_columns(line=pl.Series(table.line[~is_bare]))
+    frame = _list_spans(given)
+    has_text = bool(frame["is_given"].any() if len(frame) else table.frame["spans"].count())
+
+    path, line, inclusive = source.path, frame["line"].to_numpy(), header.get("end") == "inclusive"
+    rules = [*_OBJECT_RULES, *list_offset_rules(inclusive=inclusive)]
+    problems = [*table.problems, *check_rules(path, line, frame, rules)]
+    frame, notes = frame.with_columns(pl.col("end") + int(inclusive)), tuple[str, ...]()
+    unit = header.get("unit", "codepoint")
+    try:
+        located = frame.clear()
+        if (bare := frame.select(_IS_BARE).to_series()).any():
+            from foveal.formats.locate import TextLocator, place_rows
+
+            located, notes = place_rows(frame, path, TextLocator(texts), bare)
+            # The quotes of an object tell the document of all of it.
+            located = located.with_columns(
+                pl.coalesce(name, pl.col(name).drop_nulls().first().over("object"))
+                for name in ("doc", "size")
+            )
+            frame = frame.with_columns(located["doc"])
+        frame = frame.with_columns(
+            objects.to_codepoints(frame[name], frame["doc"], unit, texts, path, line)
+            for name in ("start", "end", "length", "bep")
+        )
+        if len(located):
+            places = {"start": "start", "end": "end", "length": "size"}
+            frame = frame.with_columns(
+                pl.coalesce(pl.col(name), located[own]) for name, own in places.items()
+            )
+    except InputError as error:
+        raise_problems([*problems, *error.problems])
+    if frame["is_quote"].any():  # such lines belong together, under the number of the first
+        first = pl.col("object").first().over(*_WHOSE, "is_quote")
+        frame = frame.with_columns(object=pl.when("is_quote").then(first).otherwise("object"))
+
+    elements = None
+    if given["elements"].count() or not has_text:
+        flat = given.select("elements", row=pl.int_range(pl.len(), dtype=pl.Int64))
+        flat = flat.explode("elements").drop_nulls("elements").unnest("elements")
+        owner, lines = flat["row"].to_numpy(), given["line"].to_numpy()
+        checked = graded.check_elements(flat, path, lines[owner], known.get("scale"))
+        problems += checked.problems
+        elements = checked.elements if len(checked.elements) else None
+        known |= {} if checked.scale is None else {"scale": checked.scale}
+        if len(checked.elements) < len(flat):
+            unread[graded.UNKNOWN_GRADES] = len(flat) - len(checked.elements)
+        relevant = graded.mark_relevant(checked.elements, len(given), checked.scale)
+        if has_text:
+            positive = (pl.col("end") > pl.col("start")) & (pl.col("grade").fill_null(1.0) > 0)
+            relevant &= ~np.isin(range(len(given)), frame.filter(positive)["object"])
+            message = "relevant elements, but no span is relevant"
+            rule = RowRule("judgements.spans", pl.Series(relevant), message)
+            problems += check_rules(path, lines, given, [rule])
+        else:
+            frame = frame.with_columns(relevant=pl.Series(relevant).gather(frame["object"]))
+        # A document of which everything is unknown was not judged.
+        unknown = np.setdiff1d(owner, owner[checked.known])
+        frame = frame.filter(pl.col("is_given") | ~pl.col("object").is_in(unknown.tolist()))
     return build_judgements(
-        _split_assessors(frame),
+        frame,
         source,
-        unit=header.get("unit", "codepoint"),
-        inclusive=header.get("end") == "inclusive",
-        texts=texts,
         problems=problems,
-        has_text=frame["spans"].count() > 0 if len(frame) else has_text,
+        has_text=has_text,
+        elements=elements,
         header=known,
-        unread=unread,
+        unread=unread or None,
         topics_without_documents=topics,
         notes=notes,
     )
 
 
-def merge_rows(frame: pl.DataFrame, path: str) -> tuple[pl.DataFrame, list[Problem]]:
-    """Return a row for each topic, document and assessor with the spans of all their rows.
+def _list_spans(given: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each span of the objects, and one for each object without spans.
 
-    Different lengths or best entry points of one document are problems.
+    A span may name another assessor than its object, the ``owner`` of elements.
     """
-    whose, rules = ["topic", "doc", "assessor"], list[RowRule]()
-    for name in ("length", "bep"):
-        first = pl.col(name).drop_nulls().first().over(whose)
-        message = (
-            f"{name} {{{name}}} of document {{doc}}, topic {{topic}}, differs from an earlier one"
-        )
-        rules.append(RowRule(f"judgements.{name}", pl.col(name) != first, message))
-    problems = check_rules(path, frame["line"].to_numpy(), frame, rules)
-    rows = frame.group_by(whose, maintain_order=True).agg(
-        pl.exclude("length", "bep", "spans").first(),
-        pl.col("length", "bep").drop_nulls().first(),
-        pl.col("spans").explode().drop_nulls(),
+    given = given.with_columns(
+        object=pl.int_range(pl.len(), dtype=pl.Int64),
+        is_quote=_NO_SPANS & pl.col("quote").is_not_null() if "quote" in given else False,
     )
-    return rows.select(frame.columns), problems
+    if "quote" in given:
+        quote = pl.when("is_quote").then(pl.concat_list(pl.struct(*_SPAN)))
+        given = given.with_columns(spans=quote.otherwise("spans"))
+    field = pl.col("spans").struct.field
+    return (
+        given.with_columns(
+            owner="assessor",
+            is_given=pl.col("spans").is_not_null(),
+            has_elements=pl.col("elements").is_not_null(),
+        )
+        .select(pl.exclude("elements", "quote", *_OF_SPAN))
+        .explode("spans", keep_nulls=True, empty_as_null=True)
+        .with_columns(
+            *map(field, _OF_SPAN),
+            text=field("quote"),
+            assessor=pl.coalesce(field("assessor"), "owner"),
+            is_span=pl.col("spans").is_not_null(),
+        )
+    )
 
 
 def build_judgements(
@@ -287,73 +288,38 @@ def build_judgements(
     source: Source,
     *,
     has_text: bool,
-    unit: str = "codepoint",
-    inclusive: bool = False,
-    texts: Mapping[str, str] | None = None,
     problems: Iterable[Problem] = (),
-    header: dict[str, str] | None = None,
-    unread: dict[str, int] | None = None,
+    elements: pl.DataFrame | None = None,
     **extra: Any,
 ) -> Judgements:
-    """Return judgements from rows of JSON Lines or objects, which have a ``line``.
+    """Return judgements from a row for each span; a row without start is a judged document.
 
-    Columns are those of `_JUDGEMENT`; ``elements`` may be missing. A column ``relevant`` tells
-    which documents are relevant. All `problems` are raised together with those found here.
+    Rows of one ``object`` and assessor are one judgement. They may differ in the columns of a span,
+    ``text`` being its quote. A column ``relevant`` tells which documents are relevant. `elements`
+    point to objects by ``row``: they are of the object's ``owner``, or of all assessors if no span
+    is the owner's. All `problems` are raised together with those found here.
     """
-    line, number = frame["line"].to_numpy(), pl.int_range(pl.len(), dtype=pl.Int64)
-    spans = frame.select("doc", "length", "spans", row=number).explode("spans")
-    spans = spans.drop_nulls("spans").unnest("spans")
-    inner = line[spans["row"].to_numpy()]
-    past = pl.col("end") + int(inclusive) > pl.col("length")
-    rules = [
-        *list_offset_rules(inclusive=inclusive),
-        RowRule("span.incomplete", _NO_OFFSETS, "a span without start and end"),
-        RowRule("judgements.length", past, f"end {{end}} {_PAST}"),
-    ]
-    problems = [*problems, *check_rules(source.path, line, frame, _LENGTH_RULES)]
-    problems += check_rules(source.path, inner, spans, rules)
-    spans = spans.with_columns(pl.col("end") + int(inclusive))
-    rows = frame.drop("spans", "elements", strict=False)
-    rows = rows.with_columns(pl.col("length", "bep").fill_null(UNKNOWN))
-    judged, elements = np.ones(len(frame), dtype=bool), None
-    if "elements" in frame.columns and (frame["elements"].count() or not has_text):
-        flat = frame.select("elements", row=number)
-        flat = flat.explode("elements").drop_nulls("elements").unnest("elements")
-        owner, scale = flat["row"].to_numpy(), (header or {}).get("scale")
-        checked = graded.check_elements(flat, source.path, line[owner], scale)
-        problems += checked.problems
-        elements = checked.elements if len(checked.elements) else None
-        header = {**(header or {})} | ({} if checked.scale is None else {"scale": checked.scale})
-        if len(checked.elements) < len(flat):
-            unread = {**(unread or {}), graded.UNKNOWN_GRADES: len(flat) - len(checked.elements)}
-        # A document of which everything is unknown was not judged.
-        judged[owner] = frame["spans"].is_not_null().to_numpy()[owner]
-        judged[owner[checked.known]] = True
-        relevant = graded.mark_relevant(checked.elements, len(frame), checked.scale)
-        if has_text:
-            positive = (spans["end"] > spans["start"]) & (spans["grade"].fill_null(1.0) > 0)
-            found = positive.fill_null(value=False).to_numpy()  # an end may be missing
-            relevant &= ~np.isin(line, inner[found])
-            message = "relevant elements, but no span is relevant"
-            rule = RowRule("judgements.spans", pl.Series(relevant), message)
-            problems += check_rules(source.path, line, rows, [rule])
-        else:
-            rows = rows.with_columns(relevant=pl.Series(relevant))
-    raise_problems([*dict.fromkeys(problems)])
-    spans = spans.with_columns(
-        objects.to_codepoints(spans[n], spans["doc"], unit, texts, source.path, inner)
-        for n in ("start", "end")
+    frame = frame.sort("object", "assessor", maintain_order=True)
+    frame = frame.with_columns(row=pl.struct("object", "assessor").rle_id().cast(pl.Int64))
+    raise_problems([*problems, *check_rules(source.path, frame["line"].to_numpy(), frame, _RULES)])
+    relevant = [pl.col("relevant").any()] if "relevant" in frame.columns else []
+    rows = frame.group_by("row", maintain_order=True).agg(
+        pl.col(*_WHOSE, "object", "owner", "line").first(),
+        pl.col("length", "bep").drop_nulls().first(),
+        *relevant,
     )
-    rows = rows.with_columns(
-        objects.to_codepoints(rows[n], rows["doc"], unit, texts, source.path, line)
-        for n in ("length", "bep")
-    )
-    quotes = spans.select("quote", "prefix", "suffix")
+    if elements is not None:
+        is_own = pl.col("assessor").eq_missing(pl.col("owner"))
+        holders = rows.filter(is_own | ~is_own.any().over("object")).select("object", "row")
+        elements = holders.join(elements.rename({"row": "object"}), on="object")
+        elements = elements.select(pl.exclude("object", "row"), "row")
+    spans = frame.filter(pl.col("start").is_not_null())
+    quotes = spans.select(pl.col("text").alias("quote"), "prefix", "suffix")
     given = [name for name in _LABELS if spans[name].list.len().sum()]
     labels = spans.select(pl.col(given).list.unique(maintain_order=True))
     labels = labels.with_columns(pl.when(pl.all().list.len() > 0).then(pl.all()))
     judgements = Judgements.from_rows(
-        rows,
+        rows.drop("row", "object", "owner"),
         np.bincount(spans["row"].to_numpy(), minlength=len(rows)).astype(np.int64),
         spans["start"].to_numpy(),
         spans["end"].to_numpy(),
@@ -363,11 +329,8 @@ def build_judgements(
         **labels.to_dict(),
         has_text=has_text,
         elements=elements,
-        header=header,
-        unread=unread or None,
         **extra,
     )
-    judgements = judgements if judged.all() else judgements.only(judged)
     raise_problems(judgements.find_repeated())
     return judgements
 
@@ -388,30 +351,6 @@ def _mark_bare_topics(source: Source, table: RowTable) -> npt.NDArray[np.bool_]:
         names = _read_line(source, int(table.line[at])).keys()
         bare[at] = names <= {"topic", "spans", "elements"}
     return bare.to_numpy()
-
-
-def _split_assessors(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each object and assessor.
-
-    Spans may name another assessor than their object. Elements are those of the object's assessor,
-    or of all if no span is theirs.
-    """
-    if not frame["spans"].explode().struct.field("assessor").count():
-        return frame
-    every = frame.with_columns(own="assessor", is_given=pl.col("spans").is_not_null())
-    every = (
-        every.with_row_index("place")
-        .explode("spans", keep_nulls=True, empty_as_null=True)  # nothing relevant: still judged
-        .with_columns(assessor=pl.coalesce(pl.col("spans").struct.field("assessor"), "assessor"))
-    )
-    every = every.sort("place", "assessor", maintain_order=True)
-    rows = every.group_by("place", "assessor", maintain_order=True).agg(
-        pl.exclude("spans").first(), spans=pl.col("spans").drop_nulls()
-    )
-    is_own = pl.col("assessor").eq_missing(pl.col("own"))
-    elements = pl.when(is_own | ~is_own.any().over("place")).then("elements")
-    rows = rows.with_columns(elements=elements, spans=pl.when("is_given").then("spans"))
-    return rows.select(frame.columns)
 
 
 def declared_whitespace(source: Source) -> str | None:
@@ -437,12 +376,11 @@ def write_judgements(judgements: Judgements) -> str:
     columns |= {} if own.quotes is None else own.quotes.to_dict()
     columns |= {name: getattr(own, name) for name in _LABELS}
     table = pl.DataFrame({name: column for name, column in columns.items() if column is not None})
-    spans = [
-        {k: v for k, v in row.items() if v is not None and v != []} for row in table.to_dicts()
-    ]
-    for span in spans:
-        if span.get("grade", 0.5).is_integer():
-            span["grade"] = int(span["grade"])
+    spans = []
+    for row in table.to_dicts():
+        if row.get("grade", 0.5).is_integer():
+            row["grade"] = int(row["grade"])
+        spans.append({k: v for k, v in row.items() if v is not None and v != []})
     elements = dict[int, list[dict[str, Any]]]()
     for row in () if own.elements is None else own.elements.iter_rows(named=True):
         element = {k: v for k, v in row.items() if v is not None and k in graded.ELEMENT_COLUMNS}

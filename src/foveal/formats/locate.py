@@ -6,27 +6,21 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from difflib import SequenceMatcher
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
-from foveal.errors import Problem, UsageError, counted, some
+from foveal.errors import Problem, UsageError, some
 from foveal.formats.objects import GIVE_TEXTS
 from foveal.formats.rows import MAX_OFFSET, raise_problems
 
 Place = tuple[int, int]
 
-EXACT, NORMALISED, AMBIGUOUS = "exact", "normalised", "ambiguous"
-ABSENT, NO_DOCUMENT = "absent", "no document"
-GIVEN, MOVED = "given", "moved"
+# How a place was found: by its offsets, near them, or by a quote; or it was not.
+GIVEN, MOVED, EXACT, NORMALISED, EMPTY = "given", "moved", "exact", "normalised", "empty"
 NEAR = 100  # characters by which a quote may be moved
-_CODES = {
-    AMBIGUOUS: "span.ambiguous",
-    ABSENT: "span.not_found",
-    NO_DOCUMENT: "span.unknown_document",
-}
 # Soft hyphens and characters without width, which text extraction adds and drops.
 _IGNORED = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 # Curly quotation marks and dashes, and the character of a keyboard for each.
@@ -35,7 +29,6 @@ _SAME = str.maketrans(
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"')
     | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-")
 )
-_LONG = 1000  # longer texts are compared by words, which takes a hundredth of the time
 
 
 def occurrences(text: str, wanted: str) -> Iterator[int]:
@@ -105,13 +98,6 @@ def _decompose(character: str) -> str:
 # -- spans in documents ----------------------------------------------------------------------------
 
 
-class Match(NamedTuple):
-    """The places of a text in a document; `how` is `EXACT`, `NORMALISED`, `AMBIGUOUS` and so on."""
-
-    how: str
-    places: tuple[Place, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class TextSpan:
     """A span as its source gives it: by offsets, by a quote, or by both.
@@ -128,13 +114,11 @@ class TextSpan:
     suffix: str | None = None  # the text after it
     within: TextSpan | None = None  # the span that this one refines: offsets count from its start
     is_loose: bool = False  # white space and ways to write a character of the quote do not matter
+    together: Sequence[str] = ()  # the quotes that show which document it is
 
 
 class PlacedSpan(NamedTuple):
-    """The place of a span, and how it was found: `GIVEN`, `MOVED`, or as a `Match`.
-
-    A judged document, given without offsets and quote, has no start and end.
-    """
+    """The place of a span and how it was found; a judged document has no start and end."""
 
     doc: str
     start: int | None
@@ -150,53 +134,42 @@ class UnplacedSpanError(Exception):
         self.code = code
 
 
-@dataclass(eq=False)
-class TextLocator(Mapping[str, str]):
+class TextLocator:
     """The texts of documents, in which spans get their place: offsets are checked, quotes found.
 
     It looks for the exact characters first, then with white space and characters normalised. A
     text that occurs more than once in its document has a place only if its context decides.
 
-    Offsets in documents without text are taken as they are. By `ambiguous` a text that occurs more
-    than once is an error, is taken at its first place, or becomes an empty span; `missing` is the
-    same for one that does not occur. With `repair` a quote that is not at its offset moves to the
-    only place within 100 characters.
+    Offsets in documents without text are taken as they are. A quote without one place is an error,
+    or becomes an empty span if `unplaced` is ``empty``. With `repair` a quote that is not at its
+    offset moves to the only place within 100 characters.
 
     >>> locator = TextLocator({"d": "To be, or not to be."}, repair=True)
-    >>> locator.find("d", "or not"), locator.find("d", "is").how
-    (Match(how='exact', places=((7, 13),)), 'absent')
-    >>> locator.find("d", "be").how, locator.find("d", "be", prefix="not to ").places
-    ('ambiguous', ((17, 19),))
+    >>> locator.find("d", "or not"), locator.find("d", "be")
+    ([(7, 13)], [(3, 5), (17, 19)])
+    >>> locator.find("d", "be", prefix="not to ")
+    [(17, 19)]
     >>> locator.place(TextSpan("d", quote="be,  or"))
     PlacedSpan(doc='d', start=3, end=9, how='normalised')
     >>> locator.place(TextSpan("d", 6, quote="or not"))
     PlacedSpan(doc='d', start=7, end=13, how='moved')
     """
 
-    texts: Mapping[str, str] | None
-    ambiguous: str = "error"
-    missing: str = "error"
-    repair: bool = False
-    _found: dict[Any, list[Place]] = field(default_factory=dict, repr=False)
-    _normalised: dict[str, Normalised] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        if self.texts is not None and not isinstance(self.texts, Mapping):
-            found = type(self.texts).__name__
+    def __init__(
+        self, texts: Mapping[str, str] | None, *, unplaced: str = "error", repair: bool = False
+    ) -> None:
+        if texts is not None and not isinstance(texts, Mapping):
+            found = type(texts).__name__
             raise UsageError(f"texts is a {found}; expected a mapping of documents to texts")
-        allowed = {"ambiguous": ("error", "first", "empty"), "missing": ("error", "empty")}
-        for name, words in allowed.items():
-            if getattr(self, name) not in words:
-                raise UsageError(f"{name} {getattr(self, name)!r} is not one of {', '.join(words)}")
+        if unplaced not in ("error", "empty"):
+            raise UsageError(f"unplaced {unplaced!r} is not one of error, empty")
+        self.texts, self.unplaced, self.repair = texts, unplaced, repair
+        self._found: dict[tuple[str, str, Place], list[Place]] = {}
+        self._normalised: dict[str, Normalised] = {}
 
-    def __getitem__(self, doc: str) -> str:
-        return (self.texts or {})[doc]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.texts or ())
-
-    def __len__(self) -> int:
-        return len(self.texts or ())
+    def text(self, doc: str) -> str | None:
+        """Return the text of a document, None if it is not known."""
+        return None if self.texts is None else self.texts.get(doc)
 
     def find(
         self,
@@ -205,37 +178,35 @@ class TextLocator(Mapping[str, str]):
         *,
         prefix: str | None = None,
         suffix: str | None = None,
-        within: Place | None = None,
-    ) -> Match:
-        """Return the places of a text in a document or a part of it; context chooses among them."""
-        whole = self.get(doc)
-        if whole is None:
-            return Match(NO_DOCUMENT)
-        key = (doc, text, within)
+        outer: Place = (0, MAX_OFFSET),
+    ) -> list[Place]:
+        """Return the places of a text in a document or a part; context chooses among several."""
+        whole = self.text(doc)
+        if whole is None or not text.strip():
+            return []
+        key = (doc, text, outer)
         if key not in self._found:
-            low, high = within or (0, len(whole))
-            places = [(at, at + len(text)) for at in occurrences(whole, text) if text.strip()]
+            low, high = outer
+            places = [(at, at + len(text)) for at in occurrences(whole, text)]
             places = [own for own in places if low <= own[0] and own[1] <= high]
-            if not places and text.strip():
+            if not places:
                 if doc not in self._normalised:
                     self._normalised[doc] = Normalised(whole)
                 loose = self._normalised[doc].find(text)
                 places = [own for own in loose if low <= own[0] and own[1] <= high]
             self._found[key] = places
         places = self._found[key]
-        if len(places) > 1 and (prefix or suffix):
-            before, after = normalise(prefix or ""), normalise(suffix or "")
-            room = 2 * max(len(prefix or ""), len(suffix or "")) + 100
-            fitting = [
-                (start, end)
-                for start, end in places
-                if normalise(whole[max(start - room, 0) : start]).endswith(before)
-                and normalise(whole[end : end + room]).startswith(after)
-            ]
-            places = fitting if len(fitting) == 1 else places
-        if len(places) != 1:
-            return Match(AMBIGUOUS if places else ABSENT, tuple(places))
-        return Match(EXACT if whole[slice(*places[0])] == text else NORMALISED, tuple(places))
+        if len(places) == 1 or not (prefix or suffix):
+            return places
+        before, after = normalise(prefix or ""), normalise(suffix or "")
+        room = 2 * max(len(prefix or ""), len(suffix or "")) + 100
+        fitting = [
+            (start, end)
+            for start, end in places
+            if normalise(whole[max(start - room, 0) : start]).endswith(before)
+            and normalise(whole[end : end + room]).startswith(after)
+        ]
+        return fitting if len(fitting) == 1 else places
 
     def find_document(self, quotes: Sequence[str]) -> str:
         """Return the only document that holds all these quotes."""
@@ -245,17 +216,16 @@ class TextLocator(Mapping[str, str]):
         docs = [*self.texts]
         for quote in quotes:
             exact = [doc for doc in docs if quote.strip() and quote in self.texts[doc]]
-            docs = exact or [doc for doc in docs if self.find(doc, quote).places]
+            docs = exact or [doc for doc in docs if self.find(doc, quote)]
         # A document may be known by two names.
         docs = [*{id(self.texts[doc]): doc for doc in reversed(docs)}.values()][::-1]
         if len(docs) == 1:
             return docs[0]
-        shown = ", ".join(map(shorten_text, quotes))
+        code, number = "span.not_found", "no document holds"
         if docs:
-            message = f"doc is missing, and several documents hold {shown}: {some(docs)}; give doc"
-            raise UnplacedSpanError("span.ambiguous", message)
-        message = f"doc is missing, and no document holds {shown}"
-        raise UnplacedSpanError("span.not_found", message)
+            code, number = "span.ambiguous", f"several documents ({some(docs)}) hold"
+        shown = ", ".join(map(shorten_text, quotes))
+        raise UnplacedSpanError(code, f"doc is missing, and {number} {shown}; give doc")
 
     def place(self, span: TextSpan) -> PlacedSpan:
         """Return the place of a span; raise `UnplacedSpanError` if it has none.
@@ -267,26 +237,21 @@ class TextLocator(Mapping[str, str]):
             raise UnplacedSpanError("gold.structure", "the document has no name")
         if span.start is None and quote is None and doc is not None:
             return PlacedSpan(doc, None, None)
-        doc = self.find_document([quote or ""]) if doc is None else doc
-        within, low = None, 0
+        doc = self.find_document(span.together or [quote or ""]) if doc is None else doc
+        outer = (0, MAX_OFFSET)
         if span.within is not None:
-            outer = self.place(span.within)
-            within = low, _ = outer.start or 0, outer.end or 0
+            _, start, end, _ = self.place(span.within)
+            outer = start or 0, end or 0
         if span.start is None:
-            return self._locate(span, doc, within)
-        text, start = self.get(doc), low + span.start
+            return self._locate(span, doc, outer)
+        text, start = self.text(doc), outer[0] + span.start
         if span.end is not None:
-            end = low + span.end
-        elif quote is not None:
-            end = start + len(quote)
-        elif text is not None:
-            end = len(text)
-        else:
+            end = outer[0] + span.end
+        elif quote is None and text is None:
             message = f"it goes on to the end of document {doc!r}; give its text (--texts)"
             raise UnplacedSpanError("span.needs_text", message)
-        if within is not None and end > within[1]:
-            message = f"it ends {counted(end - within[1], 'character')} after what it refines"
-            raise UnplacedSpanError("span.past_end", message)
+        else:
+            end = len(text or "") if quote is None else start + len(quote)
         if text is not None and quote is not None:
             there = text[max(start, 0) : max(end, 0)]
             is_same = there == quote and start >= 0
@@ -303,31 +268,34 @@ class TextLocator(Mapping[str, str]):
         if not 0 <= start <= end <= MAX_OFFSET:
             message = f"[{start},{end}) is not a span; expected 0 <= start <= end <= {MAX_OFFSET}"
             raise UnplacedSpanError("span.offset", message)
-        if text is not None and end > len(text):
-            message = f"the span [{start},{end}) ends past the {len(text)} characters of document "
-            raise UnplacedSpanError("span.past_end", f"{message}{doc!r}")
+        if end > min(outer[1], MAX_OFFSET if text is None else len(text)):
+            past = f"the {len(text or '')} characters of document {doc!r}"
+            past = "the span that it refines" if end > outer[1] else past
+            raise UnplacedSpanError("span.past_end", f"[{start},{end}) ends past {past}")
         return PlacedSpan(doc, start, end)
 
-    def _locate(self, span: TextSpan, doc: str, within: Place | None) -> PlacedSpan:
+    def _locate(self, span: TextSpan, doc: str, outer: Place) -> PlacedSpan:
         """Return the place of a quote in its document or a part of it."""
-        text = span.quote or ""
+        quote, text = span.quote or "", self.text(doc)
         if self.texts is None:
             message = f"a span of document {doc!r} has a quote and no offsets; {GIVE_TEXTS}"
             raise UnplacedSpanError("span.needs_text", message)
-        found = self.find(doc, text, prefix=span.prefix, suffix=span.suffix, within=within)
-        policy = self.ambiguous if found.how == AMBIGUOUS else self.missing
-        if found.how in (EXACT, NORMALISED) or policy == "first":
-            return PlacedSpan(doc, *found.places[0], found.how)
-        if policy == "empty":
-            return PlacedSpan(doc, 0, 0, found.how)
-        message = f"the text {shorten_text(text)} is not in document {doc!r}"
-        if found.how == NO_DOCUMENT:
+        places = self.find(doc, quote, prefix=span.prefix, suffix=span.suffix, outer=outer)
+        if text is not None and len(places) == 1:
+            how = EXACT if text[slice(*places[0])] == quote else NORMALISED
+            return PlacedSpan(doc, *places[0], how)
+        if self.unplaced == "empty":
+            return PlacedSpan(doc, 0, 0, EMPTY)
+        if text is None:
             message = f"document {doc!r} is not among the texts"
-        elif found.how == AMBIGUOUS:
-            where = some([str(start) for start, _ in found.places])
-            message = f"the text {shorten_text(text)} is in document {doc!r} {len(found.places)} "
-            message += f"times, at {where}; give start and end, or the prefix or suffix of a quote"
-        raise UnplacedSpanError(_CODES[found.how], message)
+            raise UnplacedSpanError("span.unknown_document", message)
+        shown = f"the text {shorten_text(quote)} is"
+        if not places:
+            raise UnplacedSpanError("span.not_found", f"{shown} not in document {doc!r}")
+        where = some([str(start) for start, _ in places])
+        message = f"{shown} in document {doc!r} {len(places)} times, at {where}; give start and "
+        message += "end, or the prefix or suffix of a quote"
+        raise UnplacedSpanError("span.ambiguous", message)
 
     def place_all(
         self,
@@ -350,51 +318,42 @@ class TextLocator(Mapping[str, str]):
         raise_problems(problems)
         return placed
 
-    def describe(self, placed: Iterable[PlacedSpan | None]) -> tuple[str, ...]:
-        """Return notes on spans located by their text: how many were found in each way."""
-        count = Counter(own.how for own in placed if own is not None)
-        done = "taken at the first place" if self.ambiguous == "first" else "left empty"
-        notes = {
-            "spans located by their text": count[EXACT] + count[NORMALISED],
-            "spans located only with white space and characters normalised": count[NORMALISED],
-            f"texts that occur more than once in their document, {done}": count[AMBIGUOUS],
-            "texts that are not in their document, left empty": count[ABSENT],
-            "texts of documents that are not known, left empty": count[NO_DOCUMENT],
-        }
-        return tuple(f"{text}: {number}" for text, number in notes.items() if number)
 
+def place_rows(
+    frame: pl.DataFrame,
+    path: str,
+    locator: TextLocator,
+    is_asked: pl.Series | None = None,
+    where: str = "",
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Return rows with ``doc``, ``start``, ``end`` and ``size`` of the document; and notes.
 
-# -- similar passages ------------------------------------------------------------------------------
-
-
-def closest_places(text: str, quote: str) -> Iterator[Place]:
-    """Yield up to three places where many pieces of a quote are about as far apart as in it."""
-    size = min(16, max(3, len(quote) // 4))
-    last = max(len(quote) - size, 0)
-    slack = max(len(quote) // 4, 8)
-    votes, begins = Counter[int](), dict[int, int]()
-    for offset in sorted({last * i // 23 for i in range(24)}):
-        found = [*occurrences(text, quote[offset : offset + size])]
-        for start in found if len(found) <= 50 else ():  # a common piece says nothing
-            votes[(start - offset) // slack] += 1
-            begins.setdefault((start - offset) // slack, start - offset)
-    wanted = _split(quote, quote)
-    for bucket, _ in votes.most_common(3):
-        low = max(begins[bucket] - slack, 0)
-        there = _split(text[low : begins[bucket] + len(quote) + slack], quote)
-        blocks = SequenceMatcher(None, wanted, there, autojunk=False).get_matching_blocks()[:-1]
-        if blocks:
-            first, (a, b, length) = blocks[0], blocks[-1]
-            start = low + len("".join(there[: first.b])) - len("".join(wanted[: first.a]))
-            end = low + len("".join(there[: b + length])) + len("".join(wanted[a + length :]))
-            yield max(start, 0), min(end, len(text))
-
-
-def similarity(quote: str, text: str) -> float:
-    """Return how much a quote and a text have in common, from 0 to 1."""
-    return SequenceMatcher(None, _split(quote, quote), _split(text, quote), autojunk=False).ratio()
-
-
-def _split(text: str, quote: str) -> list[str]:
-    """Return the characters of a text, or its words if the quote is long."""
-    return re.findall(r"\w+|\W", text) if len(quote) > _LONG else list(text)
+    Rows have ``line``, ``doc``, ``start``, ``end``, ``text``, and maybe ``prefix`` and ``suffix``.
+    All texts of an ``object`` without ``doc`` are looked for in the same document. Rows that are
+    not asked for stay as they are. `where` begins messages, with names of columns to be filled in.
+    """
+    frame = frame.with_columns(size=pl.lit(None, dtype=pl.Int64)).with_row_index("at")
+    asked = frame if is_asked is None else frame.filter(is_asked)
+    together = dict[int, list[str]]()
+    if "object" in frame.columns:
+        unnamed = asked.filter(pl.col("doc").fill_null("") == "")
+        together = dict(unnamed.group_by("object").agg("text").iter_rows())
+    spans = []
+    for row in asked.iter_rows(named=True):
+        given: dict[str, Any] = {n: row.get(n) for n in ("start", "end", "prefix", "suffix")}
+        given |= {"quote": row["text"], "together": together.get(row.get("object", -1), ())}
+        spans.append((row["line"], where.format(**row), TextSpan(row["doc"] or None, **given)))
+    placed: list[Any] = locator.place_all(spans, path)
+    found = pl.DataFrame(
+        [(*own[:3], len(locator.text(own.doc) or "")) for own in placed],
+        schema={"doc": pl.String, "start": pl.Int64, "end": pl.Int64, "size": pl.Int64},
+        orient="row",
+    )
+    frame = frame.update(found.with_columns(asked["at"]), on="at").sort("at").drop("at")
+    how = Counter(own.how for own in placed)
+    notes = {
+        "spans located by their text": how[EXACT] + how[NORMALISED],
+        "spans located only with white space and characters normalised": how[NORMALISED],
+        "texts without a place of their own in their document, left empty": how[EMPTY],
+    }
+    return frame, tuple(f"{text}: {number}" for text, number in notes.items() if number)

@@ -52,8 +52,8 @@ def check_rules(
 
 
 def raise_problems(problems: Iterable[Problem]) -> None:
-    """Raise the problems in line order, if there are any."""
-    if found := sorted(problems, key=lambda problem: problem.line or 0):
+    """Raise the problems in line order, each once, if there are any."""
+    if found := sorted(dict.fromkeys(problems), key=lambda problem: problem.line or 0):
         raise InputError(found)
 
 
