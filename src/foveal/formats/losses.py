@@ -36,7 +36,7 @@ def run_losses(run: Run, keeps: str) -> list[str]:
         losses.append(f"the task {run.task}")
     about = [name for name in run.header or {} if name != "result-type"]  # the results tell it, too
     if "header" not in held and about:
-        losses.append(f"attributes of the submission: {', '.join(about)}")
+        losses.append(f"header of the submission: {', '.join(about)}")
     if "name" not in held and one_word(run.name) != run.name:
         losses.append(f"the name {run.name!r}, written as {one_word(run.name)!r}")
     return losses
