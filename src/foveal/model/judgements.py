@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,9 +50,19 @@ class JudgedDocuments(NamedTuple):
     """The row that gives the length."""
 
 
-class JudgementColumns(FromFiles):
-    """The columns of judgements: of rows, of spans, and tables. None if they are not there."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Judgements(Columns, FromFiles):
+    """Assessments, one row per topic, document and assessor, with their highlighted spans.
 
+    The spans of row ``i`` are ``bounds[i]:bounds[i + 1]`` of `start` and `end`; as read they may
+    overlap and carry grades. `combined` gives the form that measures work on: one row per topic
+    and document, spans disjoint, sorted and relevant.
+    """
+
+    topics: tuple[str, ...]
+    """Gold topics in canonical order; a topic without a row has no judged document."""
+    bounds: Ints
+    sources: tuple[Provenance, ...]
     topic: Ints
     """Index into `topics` of each row."""
     doc: pl.Series
@@ -88,23 +99,6 @@ class JudgementColumns(FromFiles):
     evidence: pl.DataFrame | None = None
     """After `combined`, where spans have sets or grades: ``row``, ``set``, ``start``, ``end`` and
     ``grade`` of the spans of every set, as they were judged."""
-
-
-@dataclass(frozen=True, eq=False, init=False, repr=False)
-class Judgements(Columns, JudgementColumns):
-    """Assessments, one row per topic, document and assessor, with their highlighted spans.
-
-    The spans of row ``i`` are ``bounds[i]:bounds[i + 1]`` of `start` and `end`; as read they may
-    overlap and carry grades. `combined` gives the form that measures work on: one row per topic
-    and document, spans disjoint, sorted and relevant.
-    """
-
-    topics: tuple[str, ...]
-    """Gold topics in canonical order; a topic without a row has no judged document."""
-    bounds: Ints
-    columns: Mapping[str, Any]
-    """The columns that are there; those of `JudgementColumns`, which are attributes too."""
-    sources: tuple[Provenance, ...]
     has_text: bool = True
     """False for judgements of whole documents (TREC), and of elements and passages that only a
     collection can resolve to spans."""
@@ -117,7 +111,6 @@ class Judgements(Columns, JudgementColumns):
     """The judgements before `combined`, row by row, where a document has one assessor only: other
     tools count spans as they were marked, also where they overlap or touch."""
 
-    column_names = tuple(JudgementColumns.__annotations__)
     lasting = ("row", "pairs", "pair", "documents", "rel_size")
     based_on = frozenset(["topics", "topic", "doc", "length", "bounds", "start", "end"])
 
@@ -156,7 +149,7 @@ class Judgements(Columns, JudgementColumns):
         columns["relevant"] = np.array(columns["relevant"])
         columns |= {"topic": _renumber(judged, topics)[topic], "file": np.zeros_like(topic)}
         columns |= {"start": start, "end": end, "grade": grade}
-        return cls(topics=topics, bounds=bounds, columns=columns, sources=(source,), **extra)
+        return cls(topics=topics, bounds=bounds, **columns, sources=(source,), **extra)
 
     @classmethod
     def from_highlights(
@@ -194,6 +187,9 @@ class Judgements(Columns, JudgementColumns):
 
     def __len__(self) -> int:
         return len(self.doc)
+
+    def _repr_html_(self) -> str:
+        return f"{escape(repr(self))}{self.to_frame()._repr_html_()}"
 
     def __repr__(self) -> str:
         return (
@@ -318,7 +314,7 @@ class Judgements(Columns, JudgementColumns):
             columns[name] = point_to(table, np.cumsum(keep) - 1)
         return replace(
             self,
-            columns=columns,
+            **columns,
             topics=kept,
             bounds=np.concatenate([[0], np.cumsum(np.diff(self.bounds)[keep])]),
             given=None if self.given is None else self.given.only(keep, topics=bare),
@@ -475,7 +471,7 @@ def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
     if "quotes" in merged:
         merged["quotes"] = merged["quotes"].struct.unnest()
     return Judgements(
-        columns=merged | found,
+        **(merged | found),
         topics=topics,
         bounds=np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]).cumsum(),
         sources=tuple(source for part in parts for source in part.sources),
