@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +21,9 @@ from foveal.spans import Ints
 ASSESSOR_POLICIES = ("union", "majority", "intersection")
 """The ways to combine the highlights of several assessors of one document."""
 
-PLACE_COLUMNS: dict[str, type[pl.DataType]] = {
-    "row": pl.Int64,
-    "start": pl.String,
-    "end": pl.String,
-    "bep": pl.Boolean,
-    "line": pl.Int64,
-}
+PLACE_COLUMNS = pl.Schema(
+    {"row": pl.Int64, "start": pl.String, "end": pl.String, "bep": pl.Boolean, "line": pl.Int64}
+)
 """The columns of `Judgements.places`."""
 
 # Columns with an entry for each span, and tables with a column ``row``; the others are of rows.
@@ -184,12 +179,6 @@ class Judgements(Columns, FromFiles):
             source=Provenance(name),
             sets=pl.Series(sets, dtype=pl.List(pl.String)) if has_sets else None,
         )
-
-    def __len__(self) -> int:
-        return len(self.doc)
-
-    def _repr_html_(self) -> str:
-        return f"{escape(repr(self))}{self.to_frame()._repr_html_()}"
 
     def __repr__(self) -> str:
         return (
@@ -348,7 +337,10 @@ class Judgements(Columns, FromFiles):
         apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
         is_plain = (
             len(self.pairs.first_rows) == len(self)
-            and not self.columns.keys() & {"sets", *_TABLES}
+            and self.sets is None
+            and self.elements is None
+            and self.places is None
+            and self.evidence is None
             and (self.grade is None or (self.grade == 1).all())
         )
         if is_plain and (self.end > self.start).all() and apart.all():
@@ -421,16 +413,13 @@ def _merge_headers(parts: Sequence[Judgements]) -> dict[str, Any]:
     first = headers[0].items()
     merged = {name: value for name, value in first if all(h.get(name) == value for h in headers)}
     for name in ("scale", "whitespace"):
-        declared: dict[Any, str] = {}
         for part, header in zip(parts, headers, strict=True):
             # The scale of a file without elements does not matter.
-            if header.get(name) and (name != "scale" or part.elements is not None):
-                merged[name] = header[name]
-                declared.setdefault(header[name], part.sources[0].path)
-        if len(declared) > 1:
-            (one, path), (other, place), *_ = declared.items()
-            text = f"{name} is {other!r} here, but {one!r} in {path}; expected the same"
-            raise InputError.at("judgements.mixed", place, None, text)
+            if not header.get(name) or (name == "scale" and part.elements is None):
+                continue
+            if merged.setdefault(name, header[name]) != header[name]:
+                text = f"{name} is {header[name]!r} here; expected {merged[name]!r}, as before"
+                raise InputError.at("judgements.mixed", part.sources[0].path, None, text)
     return merged
 
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from foveal.errors import UsageError, some
 from foveal.lookup import sort_topics
-from foveal.model.run import ALL
+from foveal.model.run import ALL, Locked
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,7 +39,7 @@ _SHARED = ("task", "options")  # settings that comparable results have in common
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(Locked):
     """Scores by run, topic and measure."""
 
     runs: tuple[str, ...]
@@ -56,10 +56,6 @@ class Results:
     meta: Mapping[str, Any] = field(default_factory=dict)
     """Provenance: version, options, inputs with their sha256, topics judged, in the run and
     averaged, warnings."""
-
-    def __post_init__(self) -> None:
-        for column in (self.values, self.counted, self.overall):
-            column.flags.writeable = False
 
     def __repr__(self) -> str:
         return (
@@ -201,16 +197,16 @@ class Results:
         return replace(self, runs=tuple(self.runs[i] for i in at), **columns)
 
     @classmethod
-    def joined(cls, parts: Sequence[Results], names: Sequence[str] = ()) -> Results:
+    def joined(cls, parts: Sequence[Results]) -> Results:
         """Return the results of several parts as one; a score in two parts must be the same.
 
         Parts scored with different judgements, collections, tasks or options are joined all the
-        same, and a warning lists them, by `names` if given. The meta has the inputs of all parts,
-        and the settings they have in common.
+        same, and a warning lists their runs. The meta has the inputs of all parts, and the settings
+        they have in common.
         """
         if len(parts) == 1:
             return parts[0]
-        differing = list_differences(parts, names)
+        differing = _list_differences(parts)
         if any(part.meta.get("groups") != parts[0].meta.get("groups") for part in parts):
             parts = [part.without_groups() for part in parts]
             differing.append("the groups of topics of the results differ; they are left out")
@@ -254,16 +250,10 @@ def _find(names: tuple[str, ...], name: str, what: str) -> int:
     return names.index(name)
 
 
-def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> list[str]:
-    """Return a line for each setting in which parts differ; unknown settings count as equal.
-
-    >>> parts = [Results.from_tidy([(run, "1", "AP", 0.5)], {"task": task})
-    ...          for run, task in (("a", "2009.Focused"), ("b", "2009.Thorough"))]
-    >>> list_differences(parts, ["a.json", "b.json"])
-    ['results scored with different tasks: a.json; b.json']
-    """
+def _list_differences(parts: Sequence[Results]) -> list[str]:
+    """Return a line for each setting in which parts differ; unknown settings count as equal."""
     groups: dict[str, dict[Any, dict[str, None]]] = {}
-    for name, part in zip(names or [some(part.runs) for part in parts], parts, strict=True):
+    for part in parts:
         for meta in _list_metas([part]):
             settings = {n: json.dumps(meta[n], sort_keys=True) for n in _SHARED if n in meta}
             for kind in ("judgements", "collection") if "inputs" in meta else ():
@@ -271,10 +261,10 @@ def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> lis
                 if all(found) and (found or kind == "collection"):
                     settings[kind] = ",".join(sorted(found))
             for what, value in settings.items():
-                groups.setdefault(what, {}).setdefault(value, {})[name] = None
+                groups.setdefault(what, {}).setdefault(value, {})[some(part.runs)] = None
     return [
         f"results scored with different {what.removesuffix('s')}s: "
-        + "; ".join(some(tuple(names)) for names in by_value.values())
+        + "; ".join(some(tuple(runs)) for runs in by_value.values())
         for what, by_value in groups.items()
         if len(by_value) > 1
     ]

@@ -25,27 +25,42 @@ ALL = "all"
 """The topic under which results give the value over all topics; no topic may have this name."""
 
 
-class Columns:
-    """The base of dataclasses with columns, whose arrays cannot be changed.
-
-    A column that is None is absent.
-    """
-
-    lasting: ClassVar[tuple[str, ...]]
-    """Cached properties that change only with the fields `based_on`."""
-    based_on: ClassVar[frozenset[str]]
+class Locked:
+    """The base of dataclasses whose arrays cannot be changed."""
 
     def __post_init__(self) -> None:
         for column in vars(self).values():
             if isinstance(column, np.ndarray):
                 column.flags.writeable = False
 
+
+class Columns(Locked):
+    """The base of runs and judgements; a column that is None is absent."""
+
+    doc: pl.Series
+    lasting: ClassVar[tuple[str, ...]]
+    """Cached properties that change only with the fields `based_on`."""
+    based_on: ClassVar[frozenset[str]]
+
+    def __len__(self) -> int:
+        return len(self.doc)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the rows as a frame."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return f"{escape(repr(self))}{self.to_frame()._repr_html_()}"
+
     @property
     def columns(self) -> dict[str, Any]:
         """The columns that are there, by name, without `bounds`."""
-        names = [own.name for own in fields(self) if own.name != "bounds"]  # type: ignore[arg-type]
-        kinds = (np.ndarray, pl.Series, pl.DataFrame)
-        return {name: own for name in names if isinstance(own := getattr(self, name), kinds)}
+        found = {}
+        for own in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, own.name)
+            if isinstance(value, (np.ndarray, pl.Series, pl.DataFrame)) and own.name != "bounds":
+                found[own.name] = value
+        return found
 
     def with_columns(self, **columns: Any) -> Self:
         """Return the object with other columns or fields; None removes a column.
@@ -214,12 +229,6 @@ class Run(Columns):
         schema = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
         return cls.from_frame(pl.DataFrame(rows, schema=schema, orient="row"), name=name)
 
-    def __len__(self) -> int:
-        return len(self.doc)
-
-    def _repr_html_(self) -> str:
-        return f"{escape(repr(self))}{self.to_frame()._repr_html_()}"
-
     def __repr__(self) -> str:
         return f"<Run {self.name!r}: {len(self)} results, {len(self.topics)} topics>"
 
@@ -280,18 +289,6 @@ class Run(Columns):
         first = first_rows[number]
         later = np.flatnonzero(first != np.arange(len(self)))
         return first[later], later
-
-    def cut(self, end: Ints, whole: Ints) -> Run:
-        """Return the run with results that end earlier than the `whole` ones.
-
-        A result that is cut costs its share of the tokens.
-        """
-        tokens = self.tokens
-        if tokens is not None:
-            share = (end - self.start) / np.maximum(whole - self.start, 1)
-            shorter = (end < whole) & (tokens >= 0)
-            tokens = np.where(shorter, np.ceil(tokens * share), tokens).astype(np.int64)
-        return self.with_columns(end=end, tokens=tokens)
 
     def take(self, keep: npt.NDArray[np.bool_]) -> Run:
         """Return the run with only the rows that `keep` marks; topics left empty disappear."""
