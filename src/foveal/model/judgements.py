@@ -26,7 +26,8 @@ PLACE_COLUMNS = pl.Schema(
 )
 """The columns of `Judgements.places`."""
 
-# Columns with an entry for each span, and tables with a column ``row``; the others are of rows.
+# Columns of rows that files may give. Columns with an entry for each span, and tables with a column ``row``; the others are of rows.
+_ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "declared", "assessor")
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
 _TABLES = frozenset(["elements", "places", "evidence"])
 
@@ -128,7 +129,8 @@ class Judgements(Columns, FromFiles):
         ``assessor`` and ``relevant`` (derived from the spans where it is absent). Numbers may be
         arrays. Other fields are `extra`.
         """
-        columns: dict[str, Any] = {**(rows.to_dict() if isinstance(rows, pl.DataFrame) else rows)}
+        named = rows.to_dict() if isinstance(rows, pl.DataFrame) else rows
+        columns: dict[str, Any] = {name: named[name] for name in _ROW_COLUMNS if name in named}
         first_rows, topic = number_rows(columns["topic"])
         judged = gather(columns["topic"], first_rows).to_list()
         topics = sort_topics({*judged, *topics_without_documents})
