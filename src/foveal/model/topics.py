@@ -73,13 +73,10 @@ class Topics(FromFiles):
 
     def __post_init__(self) -> None:
         first: dict[str, int] = {}
-        problems = []
         for i, name in enumerate(self.ids):
             if first.setdefault(name, i) < i:
                 text = f"topic {name!r} is already given {self.describe_place(first[name], i)}"
-                problems.append(self.problem("topics.repeated", i, text))
-        if problems:
-            raise InputError(problems)
+                raise InputError([self.problem("topics.repeated", i, text)])
 
     @classmethod
     def of(
