@@ -173,8 +173,7 @@ def build_judgements(
         quoted = sum(None not in (own.span.quote, own.span.start) for own in asked)
         summary = (
             f"{gold.source.path}: quotes that do not match their text: {wrong} of {quoted}; "
-            f"--repair moves those that occur once within {NEAR} characters, "
-            "--drop-mismatches leaves out the others"
+            "--repair moves those that occur once nearby, --drop-mismatches leaves out the others"
         )
         raise InputError(error.problems, summary=summary if wrong else None) from None
     pairs = [*zip(asked, placed, strict=True)]
