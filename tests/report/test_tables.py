@@ -156,6 +156,15 @@ def test_a_row_cannot_begin_with_what_latex_takes_for_an_option() -> None:
     assert rows == [r"{}[a] \\", r"{}*b \\", r"{}[c] \\"]
 
 
+def test_a_long_table_goes_over_pages_and_repeats_its_head() -> None:
+    rows = tuple((f"r{i}", "0.5") for i in range(60))
+    text = format_tables([Table(("run", "AP"), rows, title="Long")], "latex")
+    assert text.startswith("% \\usepackage{booktabs,longtable}\n")
+    assert text.count(r"run & AP \\") == 2
+    assert text.index(r"\endhead") < text.index(r"\endfoot") < text.index("r0 &")
+    assert r"\begin{table}" not in text
+
+
 def test_every_table_has_a_label_of_its_own() -> None:
     text = format_tables([MARKED, MARKED, replace(MARKED, name="other")], "latex")
     assert re.findall(r"\\label\{(.*)\}", text) == ["tab:A-title", "tab:A-title-2", "tab:other"]

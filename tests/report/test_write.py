@@ -159,7 +159,7 @@ def test_latex_tables_of_every_result_compile(tmp_path: Path) -> None:
     results = [SCORES, *(FOUND.setdefault(name, make()) for name, make in OBJECTS.items())]
     tables = [str(render(result, "latex")) for result in results]
     tables.append(str(render(SCORES, "latex", per_topic=True)))
-    packages = "\\usepackage{booktabs}\n\\usepackage[margin=2.5cm]{geometry}"
+    packages = "\\usepackage{booktabs,longtable}\n\\usepackage[margin=2.5cm]{geometry}"
     page = tmp_path / "tables.tex"
     page.write_text(
         f"\\documentclass{{article}}\n{packages}\n\\begin{{document}}\n"

@@ -173,7 +173,8 @@ def build_judgements(
         quoted = sum(None not in (own.span.quote, own.span.start) for own in asked)
         summary = (
             f"{gold.source.path}: quotes that do not match their text: {wrong} of {quoted}; "
-            "--repair moves those that occur once nearby, --drop-mismatches leaves out the others"
+            f"--repair moves those that occur once within {NEAR} characters, --drop-mismatches "
+            "leaves out the others"
         )
         raise InputError(error.problems, summary=summary if wrong else None) from None
     pairs = [*zip(asked, placed, strict=True)]
@@ -197,14 +198,15 @@ def build_judgements(
         raise gold.source.error("gold.empty", None, "no question has any evidence")
     moved = sum(found.how == MOVED for found in placed if found is not None)
     notes = {
-        f"quotes moved to the only place within {NEAR} characters": moved,
-        "quotes left out because they do not match their text": placed.count(None),
-        f"questions left out with their quotes ({some(lost)})": len(lost),
+        f"quotes moved to the only place within {NEAR} characters: {moved}": moved,
+        f"quotes left out because they do not match their text: {placed.count(None)}": None
+        in placed,
+        f"questions left out with their quotes: {len(lost)} ({some(lost)})": lost,
     }
     judgements = group_spans(
         pl.DataFrame(rows, schema={name: COLUMNS[name] for name in (*OF_JUDGEMENTS, "line")}),
         gold.source,
-        notes=tuple(f"{text}: {number}" for text, number in notes.items() if number),
+        notes=tuple(note for note, found in notes.items() if found),
         unread=+gold.unread or None,
         topics_without_documents=kept,
     )

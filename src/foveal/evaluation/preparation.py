@@ -296,7 +296,7 @@ def _build_forest(
         and elements is not None
         and scale in _SIZED_SCALES
         and not count_shared_text
-        and (np.bincount(judgements.pairs.number) > 1)[elements["row"].to_numpy()].any()
+        and judgements.shared[elements["row"].to_numpy()].any()
     ):
         warnings.append(
             "elements that several assessors list have the size of one of them, not that of the "
@@ -311,8 +311,7 @@ def _build_forest(
         if count_shared_text and not options.recompute:
             from foveal.evaluation.conversion import count_sizes
 
-            shared = np.bincount(judgements.pairs.number) > 1
-            combined = count_sizes(combined, index, shared & combined.relevant)
+            combined = count_sizes(combined, index, judgements.shared & combined.relevant)
         forest = Forest.from_collection(combined, index, recompute=options.recompute)
         if elements is not None:  # where a judgement lists elements, only those count
             row = elements["row"].to_numpy()

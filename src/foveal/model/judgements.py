@@ -26,8 +26,7 @@ PLACE_COLUMNS = pl.Schema(
 )
 """The columns of `Judgements.places`."""
 
-# Columns of rows that a reader gives, columns with an entry for each span, and tables with a column
-# ``row``.
+# Columns of rows that files may give. Columns with an entry for each span, and tables with a column ``row``; the others are of rows.
 _ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "declared", "assessor")
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
 _TABLES = frozenset(["elements", "places", "evidence"])
@@ -231,6 +230,11 @@ class Judgements(Columns, FromFiles):
     def several_assessors(self) -> bool:
         """True if any document of any topic has more than one row."""
         return len(self.pairs.first_rows) < len(self)
+
+    @cached_property
+    def shared(self) -> Bools:
+        """True for each row of `combined` that several rows judge."""
+        return np.bincount(self.pairs.number) > 1
 
     @cached_property
     def documents(self) -> JudgedDocuments:

@@ -192,6 +192,7 @@ def _to_markdown(table: Table) -> str:
 # -- LaTeX -----------------------------------------------------------------------------------------
 
 _MINUS = "\N{MINUS SIGN}"
+_ROWS_OF_A_PAGE = 50
 _WIDE = 72  # characters of a row that just fit between the margins of an article
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
@@ -223,8 +224,10 @@ def escape_latex(text: str) -> str:
 
 
 def _to_latex(tables: Sequence[Table]) -> str:
-    """Write tables with booktabs rules, each with a label of its own."""
-    written, used = ["% \\usepackage{booktabs}\n"], dict[str, int]()
+    """Write tables with booktabs rules, each with a label of its own; long ones span pages."""
+    is_long = any(len(table.rows) > _ROWS_OF_A_PAGE for table in tables)
+    packages = "booktabs,longtable" if is_long else "booktabs"
+    written, used = [f"% \\usepackage{{{packages}}}\n"], dict[str, int]()
     for table in tables:
         name = re.sub(r"[^A-Za-z0-9.]+", "-", table.name or table.title.partition(":")[0])
         name = name.strip("-.") or "table"
@@ -259,9 +262,8 @@ def _list_latex_lines(table: Table, label: str) -> list[str]:
         line = " & ".join(cells).replace("&  &", "& &").rstrip()
         # LaTeX takes these at the start of a line for an option of the end of the row before.
         body.append(("{}" if line.startswith(("[", "*")) else "") + line + r" \\")
-    head, *body = body
-    inner = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *body]
-    inner += [r"\bottomrule", r"\end{tabular}"]
+    opening, body = [r"\toprule", body[0], r"\midrule"], body[1:]
+    inner = [rf"\begin{{tabular}}{{{columns}}}", *opening, *body, r"\bottomrule", r"\end{tabular}"]
     if not table.title:
         return inner
     sentences = (
@@ -270,9 +272,13 @@ def _list_latex_lines(table: Table, label: str) -> list[str]:
     )
     caption = rf"\caption{{{escape_latex(' '.join(sentences))}}}"
     label = rf"\label{{tab:{label}}}"
-    # Smaller type keeps a wide table on the page.
-    size = [r"\scriptsize", r"\setlength{\tabcolsep}{2pt}"] if table.width > _WIDE else []
-    return [r"\begin{table}", r"\centering", caption, label, *size, *inner, r"\end{table}"]
+    if len(table.rows) <= _ROWS_OF_A_PAGE:
+        # Smaller type keeps a wide table on the page.
+        size = [r"\scriptsize", r"\setlength{\tabcolsep}{2pt}"] if table.width > _WIDE else []
+        return [r"\begin{table}", r"\centering", caption, label, *size, *inner, r"\end{table}"]
+    heads = [rf"{caption} {label} \\", *opening, r"\endfirsthead", *opening, r"\endhead"]
+    feet = [r"\bottomrule", r"\endfoot"]
+    return [rf"\begin{{longtable}}{{{columns}}}", *heads, *feet, *body, r"\end{longtable}"]
 
 
 # -- HTML ------------------------------------------------------------------------------------------

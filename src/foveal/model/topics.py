@@ -73,10 +73,13 @@ class Topics(FromFiles):
 
     def __post_init__(self) -> None:
         first: dict[str, int] = {}
+        problems = []
         for i, name in enumerate(self.ids):
             if first.setdefault(name, i) < i:
                 text = f"topic {name!r} is already given {self.describe_place(first[name], i)}"
-                raise InputError([self.problem("topics.repeated", i, text)])
+                problems.append(self.problem("topics.repeated", i, text))
+        if problems:
+            raise InputError(problems)
 
     @classmethod
     def of(
