@@ -648,6 +648,10 @@ def test_inception_counts_utf16_units_and_names_layers() -> None:
         (quotation("be", suffix=", or"), (3, 5)),
         ([position(3, 5), quotation("be")], (3, 5)),
         (quotation("or  not\nto"), (7, 16)),
+        (position(10, 40, refinedBy=position(4, 6)), (14, 16)),
+        (position(10, 40, refinedBy=quotation("be")), (17, 19)),
+        (quotation("not to be, that", refinedBy=quotation("be")), (17, 19)),
+        (quotation("not to be", refinedBy=position(0, 3)), (10, 13)),
     ],
 )
 def test_selectors_of_web_annotations(selector: Any, span: tuple[int, int]) -> None:
@@ -678,7 +682,7 @@ def test_annotations_in_pages_lists_and_collections_by_creator() -> None:
         (quotation("be", prefix="so "), "span.ambiguous"),
         (quotation("yes"), "span.not_found"),
         ([position(3, 6), quotation("be")], "span.quote"),
-        (position(0, 5, refinedBy=position(3, 9)), "gold.structure"),
+        (position(0, 5, refinedBy=position(3, 9)), "span.past_end"),
         (position(0, 500), "span.past_end"),
         (position(5, 3), "span.offset"),
         ({"type": "SvgSelector", "value": "x"}, "gold.structure"),
@@ -708,7 +712,7 @@ SNIPPET = '{ "tests": [\n{"query": "q", "snippets": [{"file_path": "f", "span": 
 @pytest.mark.parametrize(
     ("form", "text", "code", "line", "path"),
     [
-        ("chunking-evaluation", "question,corpus_id\nx,y\n", "csv.columns", 2, ""),
+        ("chunking-evaluation", "question,corpus_id\nx,y\n", "csv.columns", 1, ""),
         ("chunking-evaluation", CHUNKING.partition("\n")[0] + "\nalone\n", "csv.columns", 2, ""),
         ("chunking-evaluation", CHUNKING + '"x', "csv.syntax", 6, ""),
         ("chunking-evaluation", CHUNKING.replace('",speech', '"x,speech', 1), "csv.syntax", 2, ""),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections import ChainMap
 from collections.abc import Callable, Sequence
@@ -36,12 +37,12 @@ def _read_chunking_evaluation(gold: GoldFile) -> None:
     try:
         for number, row in enumerate(table):
             line = table.line_num
-            if None in map(row.get, _CHUNKING):
-                message = f"a field is missing; expected the columns {', '.join(_CHUNKING)}"
-                raise gold.source.error("csv.columns", line, message)
-            entry = Entry(gold, gold.decode(row["references"].encode(), line), line, "$.references")
+            if missing := [name for name in _CHUNKING if row.get(name) is None]:
+                message = f"{missing[0]} is missing; expected the columns {', '.join(_CHUNKING)}"
+                raise gold.source.error("csv.columns", line if missing[0] in row else 1, message)
+            entry = Entry(gold, {"references": gold.decode(row["references"].encode(), line)}, line)
             topic = gold.ask(f"ce{number:03d}", row["question"], entry)
-            for own in entry.items():
+            for own in entry.each("references"):
                 place = (own.get("start_index", int), own.get("end_index", int))
                 gold.add(topic, own, TextSpan(row["corpus_id"], *place, own.find("content", str)))
     except csv.Error as error:
@@ -97,9 +98,9 @@ def _read_bioasq(gold: GoldFile) -> None:
             start, end = own.get("offsetInBeginSection", int), own.get("offsetInEndSection", int)
             if first == last:
                 gold.add(topic, own, TextSpan(first, start, end, own.find("text", str)))
-                continue
-            gold.add(topic, own, TextSpan(first, start))
-            gold.add(topic, own, TextSpan(last, 0, end))
+            else:
+                gold.add(topic, own, TextSpan(first, start))
+                gold.add(topic, own, TextSpan(last, 0, end))
 
 
 def _read_kilt(gold: GoldFile) -> None:
@@ -186,14 +187,15 @@ def _read_mtcb(gold: GoldFile) -> None:
 
 
 _BEIR_HEADER = "query-id\tcorpus-id\tscore"
-_BEIR_LINE = re.compile(r"([^\t]+)\t([^\t]+)\t\s*(-?\d+(?:\.\d+)?)\s*")
 
 
-def _read_beside(gold: GoldFile, name: str, *fields: str) -> dict[str, str]:
+def _read_beside(gold: GoldFile, name: str, *fields: str) -> dict[str, str] | None:
     """Return fields of the entries of a file in the folder of the judgements or the one above."""
     folder = Path(gold.source.path).absolute().parent
     path = next((own / name for own in (folder, folder.parent) if (own / name).exists()), None)
-    lines = () if path is None else GoldFile(Source.open(path)).read_lines()
+    if path is None:
+        return None
+    lines = GoldFile(Source.open(path)).read_lines()
     return {own.get("_id", str): " ".join(own.find(f, str) or "" for f in fields) for own in lines}
 
 
@@ -204,19 +206,22 @@ def _read_beir(gold: GoldFile) -> None:
     these files are there.
     """
     gold.source.check_utf8()
-    queries = _read_beside(gold, "queries.jsonl", "text")
-    corpus = _read_beside(gold, "corpus.jsonl")
     header, *lines = gold.source.data.decode().splitlines() or [""]
+    queries = _read_beside(gold, "queries.jsonl", "text") or {}
+    corpus = _read_beside(gold, "corpus.jsonl")
     expected = "expected query-id, corpus-id and score with tabs between"
     if header != _BEIR_HEADER:
         raise gold.source.error("csv.columns", 1, f"{header[:80]!r} found; {expected}")
     judged = set[tuple[str, str]]()
     for number, line in enumerate(lines, 2):
         where = Entry(gold, None, number, f"line {number}")
-        fields = _BEIR_LINE.fullmatch(line)
-        if fields is None:
-            raise where.error(f": {line[:80]!r} found; {expected}", "csv.columns")
-        query, doc, score = fields.groups()
+        try:
+            query, doc, score = line.split("\t")
+            grade = float(score)
+            if not math.isfinite(grade):
+                raise ValueError(score)
+        except ValueError:
+            raise where.error(f": {line[:80]!r} found; {expected}", "csv.columns") from None
         for name, known in ((query, queries), (doc, corpus)):
             if known and name not in known:
                 raise where.error(f": {name!r} is not in queries.jsonl or corpus.jsonl")
@@ -225,7 +230,7 @@ def _read_beir(gold: GoldFile) -> None:
             raise where.error(text, "judgements.repeated")
         judged.add((query, doc))
         topic = gold.ask(query, queries.get(query), where, again=True)
-        gold.add(topic, where, TextSpan(doc), grade=float(score))
+        gold.add(topic, where, TextSpan(doc), grade=grade)
 
 
 # -- annotation tools ------------------------------------------------------------------------------
@@ -260,7 +265,8 @@ def _read_web_annotation(gold: GoldFile) -> None:
         assessor = None if creator is None else str(creator)
         topic = gold.ask(topic, topic, annotation, again=True)
         for target in annotation.each("target"):
-            gold.add(topic, target, _resolve_selectors(target), assessor=assessor)
+            span = _resolve_selectors(target.get("source", str), target, "selector")
+            gold.add(topic, target, span, assessor=assessor)
 
 
 def _name_part(value: Any, name: str) -> Any:
@@ -268,23 +274,24 @@ def _name_part(value: Any, name: str) -> Any:
     return (value.get(name) or value.get("id")) if isinstance(value, dict) else value
 
 
-def _resolve_selectors(target: Entry) -> TextSpan:
-    """Return the span that the selectors of a target lead to, the first of each type."""
-    found = {own.get("type", str): own for own in reversed([*target.each("selector")])}
+def _resolve_selectors(
+    doc: str, entry: Entry, name: str, within: TextSpan | None = None
+) -> TextSpan:
+    """Return the span that the selectors of one target lead to."""
+    found = {own.get("type", str): own for own in reversed([*entry.each(name)])}
     position, quote = found.get(_POSITION), found.get(_QUOTE)
     if position is None and quote is None:
-        message = f".selector: no place in {', '.join(found) or 'an empty list'}"
-        raise target.error(f"{message}; expected {_POSITION} or {_QUOTE}")
-    place: dict[str, Any] = {}
-    for own in filter(None, (position, quote)):
-        if own.find("refinedBy", object) is not None:
-            raise own.error(": refinedBy is not supported; expected one selector of the place")
+        message = f".{name}: no place in {', '.join(found) or 'an empty list'}"
+        raise entry.error(f"{message}; expected {_POSITION} or {_QUOTE}")
+    finer = next((own for own in (position, quote) if own and own.find("refinedBy", object)), None)
+    place: dict[str, Any] = {"within": within, "is_loose": True}
     if position is not None:
-        place = {"start": position.get("start", int), "end": position.get("end", int)}
-    if quote is not None:
+        place |= {"start": position.get("start", int), "end": position.get("end", int)}
+    if quote is not None and (position is None or finer is None):
         place |= {"quote": quote.get("exact", str)}
         place |= {"prefix": quote.find("prefix", str), "suffix": quote.find("suffix", str)}
-    return TextSpan(target.get("source", str), **place, is_loose=True)
+    span = TextSpan(doc, **place)
+    return span if finer is None else _resolve_selectors(doc, finer, "refinedBy", span)
 
 
 _Highlight = tuple[Entry, Sequence[str], tuple[Any, ...]]

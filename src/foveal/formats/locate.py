@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foveal.errors import Problem, UsageError, some
+from foveal.errors import Problem, UsageError, counted, some
 from foveal.formats.objects import GIVE_TEXTS
 from foveal.formats.rows import MAX_OFFSET, raise_problems
 
@@ -126,6 +126,7 @@ class TextSpan:
     quote: str | None = None
     prefix: str | None = None  # the text before the quote
     suffix: str | None = None  # the text after it
+    within: TextSpan | None = None  # the span that this one refines: offsets count from its start
     is_loose: bool = False  # white space and ways to write a character of the quote do not matter
 
 
@@ -198,19 +199,28 @@ class TextLocator(Mapping[str, str]):
         return len(self.texts or ())
 
     def find(
-        self, doc: str, text: str, *, prefix: str | None = None, suffix: str | None = None
+        self,
+        doc: str,
+        text: str,
+        *,
+        prefix: str | None = None,
+        suffix: str | None = None,
+        within: Place | None = None,
     ) -> Match:
-        """Return the places of a text in a document; context chooses among them."""
+        """Return the places of a text in a document or a part of it; context chooses among them."""
         whole = self.get(doc)
         if whole is None:
             return Match(NO_DOCUMENT)
-        key = (doc, text)
+        key = (doc, text, within)
         if key not in self._found:
+            low, high = within or (0, len(whole))
             places = [(at, at + len(text)) for at in occurrences(whole, text) if text.strip()]
+            places = [own for own in places if low <= own[0] and own[1] <= high]
             if not places and text.strip():
                 if doc not in self._normalised:
                     self._normalised[doc] = Normalised(whole)
-                places = self._normalised[doc].find(text)
+                loose = self._normalised[doc].find(text)
+                places = [own for own in loose if low <= own[0] and own[1] <= high]
             self._found[key] = places
         places = self._found[key]
         if len(places) > 1 and (prefix or suffix):
@@ -258,11 +268,15 @@ class TextLocator(Mapping[str, str]):
         if span.start is None and quote is None and doc is not None:
             return PlacedSpan(doc, None, None)
         doc = self.find_document([quote or ""]) if doc is None else doc
+        within, low = None, 0
+        if span.within is not None:
+            outer = self.place(span.within)
+            within = low, _ = outer.start or 0, outer.end or 0
         if span.start is None:
-            return self._locate(span, doc)
-        text, start = self.get(doc), span.start
+            return self._locate(span, doc, within)
+        text, start = self.get(doc), low + span.start
         if span.end is not None:
-            end = span.end
+            end = low + span.end
         elif quote is not None:
             end = start + len(quote)
         elif text is not None:
@@ -270,6 +284,9 @@ class TextLocator(Mapping[str, str]):
         else:
             message = f"it goes on to the end of document {doc!r}; give its text (--texts)"
             raise UnplacedSpanError("span.needs_text", message)
+        if within is not None and end > within[1]:
+            message = f"it ends {counted(end - within[1], 'character')} after what it refines"
+            raise UnplacedSpanError("span.past_end", message)
         if text is not None and quote is not None:
             there = text[max(start, 0) : max(end, 0)]
             is_same = there == quote and start >= 0
@@ -291,13 +308,13 @@ class TextLocator(Mapping[str, str]):
             raise UnplacedSpanError("span.past_end", f"{message}{doc!r}")
         return PlacedSpan(doc, start, end)
 
-    def _locate(self, span: TextSpan, doc: str) -> PlacedSpan:
-        """Return the place of a quote in its document."""
+    def _locate(self, span: TextSpan, doc: str, within: Place | None) -> PlacedSpan:
+        """Return the place of a quote in its document or a part of it."""
         text = span.quote or ""
         if self.texts is None:
             message = f"a span of document {doc!r} has a quote and no offsets; {GIVE_TEXTS}"
             raise UnplacedSpanError("span.needs_text", message)
-        found = self.find(doc, text, prefix=span.prefix, suffix=span.suffix)
+        found = self.find(doc, text, prefix=span.prefix, suffix=span.suffix, within=within)
         policy = self.ambiguous if found.how == AMBIGUOUS else self.missing
         if found.how in (EXACT, NORMALISED) or policy == "first":
             return PlacedSpan(doc, *found.places[0], found.how)
