@@ -286,7 +286,7 @@ def test_results_of_other_topics_are_joined_with_a_warning(
     evaluated(capsys, "b.json", RUNS[2:], "-m", "AiP", "--topics", "run")
     outcome = call(capsys, "compare", "a.json", "b.json")
     assert outcome.code == 0
-    assert "warning: results scored with different options: a.json; b.json\n" in outcome.err
+    assert "warning: results scored with different options: " in outcome.err
 
 
 def test_a_directory_of_runs_or_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,8 +29,6 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SHORT = 1 << 16
 # Texts that a function keeps, some 100 bytes each; with more of them it starts again.
 _MOST_CACHED = 1_000_000
-# A table is joined with the one before it when that is less than this many times as large.
-_LEAST_RATIO = 4
 
 
 def hash_keys(keys: pl.Series | npt.NDArray[Any]) -> Hashes:
@@ -195,9 +193,8 @@ class KeyTable:
 class CachedTextFunction:
     """A function from texts to whole numbers, called once for each distinct text.
 
-    The runs of a campaign name the same documents and elements over and over. New texts make a
-    table of their own, which is joined with the tables before it that are not much larger: a text
-    is hashed again a few times only. Tables are not changed, so threads need no locks.
+    The runs of a campaign name the same documents and elements over and over. A table that is
+    known is never changed, so threads need no locks.
 
     >>> lengths = CachedTextFunction(lambda texts: print(texts.to_list()) or texts.str.len_bytes())
     >>> lengths(pl.Series(["a", "bcd", "a"])).tolist(), lengths(pl.Series(["ef", "bcd"])).tolist()
@@ -208,29 +205,23 @@ class CachedTextFunction:
 
     def __init__(self, function: Callable[[pl.Series], Any], most: int = _MOST_CACHED) -> None:
         self._function, self._most = function, most
-        self._known: tuple[tuple[KeyTable, Ints], ...] = ()
+        self._nothing = KeyTable(pl.Series([], dtype=pl.String)), np.empty(0, dtype=np.int64)
+        self._known = self._nothing
 
     def __reduce__(self) -> tuple[type[CachedTextFunction], tuple[Any, int]]:
         return CachedTextFunction, (self._function, self._most)
 
     def __call__(self, texts: pl.Series) -> Ints:
         """Return the value of each text; null is the empty text."""
-        texts, known = texts.cast(pl.String).fill_null("").rechunk(), self._known
-        values, rows = np.empty(len(texts), dtype=np.int64), np.arange(len(texts))
-        for table, value in known:
-            number = table.find(texts)
-            values[rows] = value[number]  # that of an absent text is replaced below
-            absent = np.flatnonzero(number < 0)
-            rows, texts = rows[absent], texts.gather(absent)
-        if len(rows):
+        texts, (table, values) = texts.cast(pl.String).fill_null("").rechunk(), self._known
+        number = table.find(texts)
+        if (number < 0).any():
             # A part of a column keeps all of its text in memory, which would be that of every run.
-            names = pl.Series(texts.unique(maintain_order=True).to_list(), dtype=pl.String)
-            value = np.array(self._function(names), dtype=np.int64)
-            while known and _LEAST_RATIO * len(names) > len(known[-1][1]):
-                (table, earlier), known = known[-1], known[:-1]
-                names, value = pl.concat([table.keys, names]), np.concatenate([earlier, value])
-            known = (*known, (KeyTable(names), value))
-            values[rows] = value[known[-1][0].find(texts)]
+            new = texts.filter(number < 0).unique(maintain_order=True).to_list()
+            names = pl.Series(new, dtype=pl.String)
+            values = np.append(values, np.array(self._function(names), dtype=np.int64))
+            table = KeyTable(pl.concat([table.keys, names]))
+            number = table.find(texts)
             # Of two threads that add at the same time one is forgotten, and asks again later.
-            self._known = known if sum(len(value) for _, value in known) <= self._most else ()
-        return values
+            self._known = (table, values) if len(values) <= self._most else self._nothing
+        return values[number]

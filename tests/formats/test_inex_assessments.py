@@ -306,8 +306,8 @@ def test_places_stay_with_their_rows() -> None:
 @pytest.mark.parametrize(
     ("one", "two", "message"),
     [
-        (sized(), graded("1", "1"), "scale is '2003' here, but '2006' in"),
-        (sized(), sized(more='exhaustivity="1"'), "scale is '2005' here, but '2006' in"),
+        (sized(), graded("1", "1"), "scale is '2003' here; expected '2006'"),
+        (sized(), sized(more='exhaustivity="1"'), "scale is '2005' here; expected '2006'"),
     ],
 )
 def test_scales_do_not_mix(one: str, two: str, message: str, tmp_path: Path) -> None:
@@ -324,7 +324,7 @@ def test_a_pool_without_elements_has_no_scale(tmp_path: Path) -> None:
 def test_rules_for_white_space_do_not_mix(tmp_path: Path) -> None:
     strip = pool(name="2").replace("<assessments", '<assessments whitespace-text-node="strip"')
     message = refusal(foveal.read_judgements, folder(tmp_path, a=pool(name="1"), b=strip))
-    assert "whitespace is 'strip' here, but 'keep' in" in message
+    assert "whitespace is 'strip' here; expected 'keep'" in message
 
 
 def test_the_grades_of_2005_are_a_loss_in_the_format_of_2006(tmp_path: Path) -> None:

@@ -219,8 +219,6 @@ def test_joined_results_keep_all_inputs_and_what_they_agree_on() -> None:
 )
 def test_joined_results_list_different_settings(other: Results, what: str) -> None:
     parts = [scored("a"), other, scored("c")]
-    named = Results.joined(parts, ["a.json", "b.json", "c.json"])
-    assert named.meta["warnings"] == [f"results scored {what}: a.json, c.json; b.json"]
     assert Results.joined(parts).meta["warnings"] == [f"results scored {what}: a, c; b"]
 
 

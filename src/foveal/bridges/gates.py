@@ -183,7 +183,7 @@ def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results,
     while name in results.runs:
         name += "_"
     own = replace(saved.of_runs([picked]).only(shared), runs=(name,))
-    joined = Results.joined([results, own], ["the runs", path])
+    joined = Results.joined([results, own])
     return add_groups(joined, groups) if groups else joined, name
 
 

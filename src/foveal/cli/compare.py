@@ -163,7 +163,7 @@ def _take_or_score(
     else:
         groups = options.pop("groups")
         shared.check_saved(task, options)
-        joined = Results.joined(shared.read_saved(runs), runs)
+        joined = Results.joined(shared.read_saved(runs))
         (results,) = take_or_score(joined, None, measures, {})
         results = results if groups is None else add_groups(results, groups)
     if saved is not None:

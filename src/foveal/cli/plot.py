@@ -64,7 +64,7 @@ def command(
         shared.check_saved(task, options)
         if from_runs:
             raise UsageError(f"the graph {kind.name} is not made of scores; give --judgements")
-        results = Results.joined(shared.read_saved(files), files)
+        results = Results.joined(shared.read_saved(files))
         if kind.source == "topics":
             found = select_labels(results.measures, measures)
             results = results.only(found or without_curves(results).measures[:1])

@@ -328,8 +328,12 @@ def _truncate(alignment: Alignment, most: int, unit: str) -> tuple[Alignment, in
     _, before = _sum_earlier(alignment, unit)
     over, room = before + size > most, np.maximum(most - before, 0)
     end = np.where(over, np.minimum(alignment.end, run.start + room), alignment.end)
-    shorter = run.cut(end, alignment.end)
-    kept = shorter.take((room > 0) | (size == 0))
+    tokens = run.tokens
+    if tokens is not None:  # a result that is cut costs its share of the tokens
+        share = (end - run.start) / np.maximum(alignment.end - run.start, 1)
+        is_cut = (end < alignment.end) & (tokens >= 0)
+        tokens = np.where(is_cut, np.ceil(tokens * share), tokens).astype(np.int64)
+    kept = run.with_columns(end=end, tokens=tokens).take((room > 0) | (size == 0))
     return Alignment(kept, alignment.gold), int(over.sum())
 
 

@@ -21,16 +21,13 @@ from foveal.spans import Ints
 ASSESSOR_POLICIES = ("union", "majority", "intersection")
 """The ways to combine the highlights of several assessors of one document."""
 
-PLACE_COLUMNS: dict[str, type[pl.DataType]] = {
-    "row": pl.Int64,
-    "start": pl.String,
-    "end": pl.String,
-    "bep": pl.Boolean,
-    "line": pl.Int64,
-}
+PLACE_COLUMNS = pl.Schema(
+    {"row": pl.Int64, "start": pl.String, "end": pl.String, "bep": pl.Boolean, "line": pl.Int64}
+)
 """The columns of `Judgements.places`."""
 
-# Columns with an entry for each span, and tables with a column ``row``; the others are of rows.
+# Columns of rows that files may give. Columns with an entry for each span, and tables with a column ``row``; the others are of rows.
+_ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "declared", "assessor")
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
 _TABLES = frozenset(["elements", "places", "evidence"])
 
@@ -49,9 +46,19 @@ class JudgedDocuments(NamedTuple):
     """The row that gives the length."""
 
 
-class JudgementColumns(FromFiles):
-    """The columns of judgements: of rows, of spans, and tables. None if they are not there."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Judgements(Columns, FromFiles):
+    """Assessments, one row per topic, document and assessor, with their highlighted spans.
 
+    The spans of row ``i`` are ``bounds[i]:bounds[i + 1]`` of `start` and `end`; as read they may
+    overlap and carry grades. `combined` gives the form that measures work on: one row per topic
+    and document, spans disjoint, sorted and relevant.
+    """
+
+    topics: tuple[str, ...]
+    """Gold topics in canonical order; a topic without a row has no judged document."""
+    bounds: Ints
+    sources: tuple[Provenance, ...]
     topic: Ints
     """Index into `topics` of each row."""
     doc: pl.Series
@@ -88,23 +95,6 @@ class JudgementColumns(FromFiles):
     evidence: pl.DataFrame | None = None
     """After `combined`, where spans have sets or grades: ``row``, ``set``, ``start``, ``end`` and
     ``grade`` of the spans of every set, as they were judged."""
-
-
-@dataclass(frozen=True, eq=False, init=False, repr=False)
-class Judgements(Columns, JudgementColumns):
-    """Assessments, one row per topic, document and assessor, with their highlighted spans.
-
-    The spans of row ``i`` are ``bounds[i]:bounds[i + 1]`` of `start` and `end`; as read they may
-    overlap and carry grades. `combined` gives the form that measures work on: one row per topic
-    and document, spans disjoint, sorted and relevant.
-    """
-
-    topics: tuple[str, ...]
-    """Gold topics in canonical order; a topic without a row has no judged document."""
-    bounds: Ints
-    columns: Mapping[str, Any]
-    """The columns that are there; those of `JudgementColumns`, which are attributes too."""
-    sources: tuple[Provenance, ...]
     has_text: bool = True
     """False for judgements of whole documents (TREC), and of elements and passages that only a
     collection can resolve to spans."""
@@ -117,7 +107,6 @@ class Judgements(Columns, JudgementColumns):
     """The judgements before `combined`, row by row, where a document has one assessor only: other
     tools count spans as they were marked, also where they overlap or touch."""
 
-    column_names = tuple(JudgementColumns.__annotations__)
     lasting = ("row", "pairs", "pair", "documents", "rel_size")
     based_on = frozenset(["topics", "topic", "doc", "length", "bounds", "start", "end"])
 
@@ -140,7 +129,8 @@ class Judgements(Columns, JudgementColumns):
         ``assessor`` and ``relevant`` (derived from the spans where it is absent). Numbers may be
         arrays. Other fields are `extra`.
         """
-        columns: dict[str, Any] = {**(rows.to_dict() if isinstance(rows, pl.DataFrame) else rows)}
+        named = rows.to_dict() if isinstance(rows, pl.DataFrame) else rows
+        columns: dict[str, Any] = {name: named[name] for name in _ROW_COLUMNS if name in named}
         first_rows, topic = number_rows(columns["topic"])
         judged = gather(columns["topic"], first_rows).to_list()
         topics = sort_topics({*judged, *topics_without_documents})
@@ -156,7 +146,7 @@ class Judgements(Columns, JudgementColumns):
         columns["relevant"] = np.array(columns["relevant"])
         columns |= {"topic": _renumber(judged, topics)[topic], "file": np.zeros_like(topic)}
         columns |= {"start": start, "end": end, "grade": grade}
-        return cls(topics=topics, bounds=bounds, columns=columns, sources=(source,), **extra)
+        return cls(topics=topics, bounds=bounds, **columns, sources=(source,), **extra)
 
     @classmethod
     def from_highlights(
@@ -191,9 +181,6 @@ class Judgements(Columns, JudgementColumns):
             source=Provenance(name),
             sets=pl.Series(sets, dtype=pl.List(pl.String)) if has_sets else None,
         )
-
-    def __len__(self) -> int:
-        return len(self.doc)
 
     def __repr__(self) -> str:
         return (
@@ -318,7 +305,7 @@ class Judgements(Columns, JudgementColumns):
             columns[name] = point_to(table, np.cumsum(keep) - 1)
         return replace(
             self,
-            columns=columns,
+            **columns,
             topics=kept,
             bounds=np.concatenate([[0], np.cumsum(np.diff(self.bounds)[keep])]),
             given=None if self.given is None else self.given.only(keep, topics=bare),
@@ -352,7 +339,10 @@ class Judgements(Columns, JudgementColumns):
         apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
         is_plain = (
             len(self.pairs.first_rows) == len(self)
-            and not self.columns.keys() & {"sets", *_TABLES}
+            and self.sets is None
+            and self.elements is None
+            and self.places is None
+            and self.evidence is None
             and (self.grade is None or (self.grade == 1).all())
         )
         if is_plain and (self.end > self.start).all() and apart.all():
@@ -425,16 +415,13 @@ def _merge_headers(parts: Sequence[Judgements]) -> dict[str, Any]:
     first = headers[0].items()
     merged = {name: value for name, value in first if all(h.get(name) == value for h in headers)}
     for name in ("scale", "whitespace"):
-        declared: dict[Any, str] = {}
         for part, header in zip(parts, headers, strict=True):
             # The scale of a file without elements does not matter.
-            if header.get(name) and (name != "scale" or part.elements is not None):
-                merged[name] = header[name]
-                declared.setdefault(header[name], part.sources[0].path)
-        if len(declared) > 1:
-            (one, path), (other, place), *_ = declared.items()
-            text = f"{name} is {other!r} here, but {one!r} in {path}; expected the same"
-            raise InputError.at("judgements.mixed", place, None, text)
+            if not header.get(name) or (name == "scale" and part.elements is None):
+                continue
+            if merged.setdefault(name, header[name]) != header[name]:
+                text = f"{name} is {header[name]!r} here; expected {merged[name]!r}, as before"
+                raise InputError.at("judgements.mixed", part.sources[0].path, None, text)
     return merged
 
 
@@ -475,7 +462,7 @@ def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
     if "quotes" in merged:
         merged["quotes"] = merged["quotes"].struct.unnest()
     return Judgements(
-        columns=merged | found,
+        **(merged | found),
         topics=topics,
         bounds=np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]).cumsum(),
         sources=tuple(source for part in parts for source in part.sources),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from html import escape
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,10 @@ import polars as pl
 
 from foveal.errors import UsageError, some
 from foveal.lookup import sort_topics
-from foveal.model.run import ALL
-
-if TYPE_CHECKING:
-    from foveal.model.tables import Table
+from foveal.model.run import ALL, Locked
 
 Floats = npt.NDArray[np.float64]
 
-_SHOWN = 20  # runs and measures in a notebook
 _ODD_IN_JSON = {"nan": "null", "inf": "Infinity", "-inf": "-Infinity"}
 
 
@@ -43,7 +39,7 @@ _SHARED = ("task", "options")  # settings that comparable results have in common
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(Locked):
     """Scores by run, topic and measure."""
 
     runs: tuple[str, ...]
@@ -60,10 +56,6 @@ class Results:
     meta: Mapping[str, Any] = field(default_factory=dict)
     """Provenance: version, options, inputs with their sha256, topics judged, in the run and
     averaged, warnings."""
-
-    def __post_init__(self) -> None:
-        for column in (self.values, self.counted, self.overall):
-            column.flags.writeable = False
 
     def __repr__(self) -> str:
         return (
@@ -152,25 +144,10 @@ class Results:
         return keys.hstack(list(map(pl.Series, self.measures, values)))
 
     def __str__(self) -> str:
-        """Return the values over all topics as a table, one row per run."""
-        from foveal.model.tables import format_tables
-
-        return format_tables([self._tabulate()], "table").rstrip("\n")
+        return str(self.wide())
 
     def _repr_html_(self) -> str:
-        from foveal.model.tables import LONGEST, to_html
-
-        return to_html(self._tabulate(repr(self)[1:-1].replace(" x ", ", ")), longest=LONGEST)
-
-    def _tabulate(self, title: str = "") -> Table:
-        """Return a table of the first runs and measures."""
-        from foveal.model.tables import Table
-
-        columns = [_format_column(self.overall[:_SHOWN, k]) for k in range(len(self.measures))]
-        rows = tuple(zip(self.runs[:_SHOWN], *columns[:_SHOWN], strict=True))
-        more = {"runs": len(self.runs) - _SHOWN, "measures": len(self.measures) - _SHOWN}
-        notes = tuple(f"and {n:,} more {what}" for what, n in more.items() if n > 0)
-        return Table(("run", *self.measures[:_SHOWN]), rows, title=title, notes=notes)
+        return f"{escape(repr(self))}{self.wide()._repr_html_()}"
 
     def to_json(self) -> str:
         """Return all rows and the meta, as ``foveal evaluate -f json`` writes them."""
@@ -220,16 +197,16 @@ class Results:
         return replace(self, runs=tuple(self.runs[i] for i in at), **columns)
 
     @classmethod
-    def joined(cls, parts: Sequence[Results], names: Sequence[str] = ()) -> Results:
+    def joined(cls, parts: Sequence[Results]) -> Results:
         """Return the results of several parts as one; a score in two parts must be the same.
 
         Parts scored with different judgements, collections, tasks or options are joined all the
-        same, and a warning lists them, by `names` if given. The meta has the inputs of all parts,
-        and the settings they have in common.
+        same, and a warning lists their runs. The meta has the inputs of all parts, and the settings
+        they have in common.
         """
         if len(parts) == 1:
             return parts[0]
-        differing = list_differences(parts, names)
+        differing = _list_differences(parts)
         if any(part.meta.get("groups") != parts[0].meta.get("groups") for part in parts):
             parts = [part.without_groups() for part in parts]
             differing.append("the groups of topics of the results differ; they are left out")
@@ -257,7 +234,7 @@ class Results:
             number = np.nan if value is None else value
             place = run_at[run], topic_at[topic], measure_at[measure]
             known = given.setdefault(place, number)
-            if known != number and not (math.isnan(known) and math.isnan(number)):
+            if known != number and str(known) != str(number):  # nan is not itself
                 raise UsageError(
                     f"two results for run {run!r}, topic {topic}, measure {measure}: "
                     f"{known} and {number}; runs of one name must be one run"
@@ -267,32 +244,16 @@ class Results:
         return cls(runs, topics, measures, values[:, :-1], counted[:, :-1], values[:, -1], meta)
 
 
-def _format_column(values: Floats) -> list[str]:
-    """Return scores with four decimals, counts as whole numbers."""
-    known = values[np.isfinite(values)]
-    whole = bool(known.size) and bool((known == np.round(known)).all()) and known.max() > 1
-    return [
-        "\N{EN DASH}" if math.isnan(value) else f"{value:.{0 if whole else 4}f}"
-        for value in values.tolist()
-    ]
-
-
 def _find(names: tuple[str, ...], name: str, what: str) -> int:
     if name not in names:
         raise UsageError(f"no {what} {name!r} in the results; they hold {some(names)}")
     return names.index(name)
 
 
-def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> list[str]:
-    """Return a line for each setting in which parts differ; unknown settings count as equal.
-
-    >>> parts = [Results.from_tidy([(run, "1", "AP", 0.5)], {"task": task})
-    ...          for run, task in (("a", "2009.Focused"), ("b", "2009.Thorough"))]
-    >>> list_differences(parts, ["a.json", "b.json"])
-    ['results scored with different tasks: a.json; b.json']
-    """
+def _list_differences(parts: Sequence[Results]) -> list[str]:
+    """Return a line for each setting in which parts differ; unknown settings count as equal."""
     groups: dict[str, dict[Any, dict[str, None]]] = {}
-    for name, part in zip(names or [some(part.runs) for part in parts], parts, strict=True):
+    for part in parts:
         for meta in _list_metas([part]):
             settings = {n: json.dumps(meta[n], sort_keys=True) for n in _SHARED if n in meta}
             for kind in ("judgements", "collection") if "inputs" in meta else ():
@@ -300,10 +261,10 @@ def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> lis
                 if all(found) and (found or kind == "collection"):
                     settings[kind] = ",".join(sorted(found))
             for what, value in settings.items():
-                groups.setdefault(what, {}).setdefault(value, {})[name] = None
+                groups.setdefault(what, {}).setdefault(value, {})[some(part.runs)] = None
     return [
         f"results scored with different {what.removesuffix('s')}s: "
-        + "; ".join(some(tuple(names)) for names in by_value.values())
+        + "; ".join(some(tuple(runs)) for runs in by_value.values())
         for what, by_value in groups.items()
         if len(by_value) > 1
     ]

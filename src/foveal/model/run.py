@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from html import escape
 from itertools import compress
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -24,31 +25,45 @@ ALL = "all"
 """The topic under which results give the value over all topics; no topic may have this name."""
 
 
-class Columns:
-    """The base of dataclasses with columns, which are attributes, and in `columns` by name.
+class Locked:
+    """The base of dataclasses whose arrays cannot be changed."""
 
-    Their arrays cannot be changed. A column that is None is absent. Columns may be given by name
-    to the class and to `dataclasses.replace`.
-    """
-
-    columns: Mapping[str, Any]
-    column_names: ClassVar[tuple[str, ...]]
-    lasting: ClassVar[tuple[str, ...]]
-    """Cached properties that change only with the columns `based_on`."""
-    based_on: ClassVar[frozenset[str]]
-
-    def __init__(self, *, columns: Mapping[str, Any] | None = None, **given: Any) -> None:
-        found = {name: given.pop(name, (columns or {}).get(name)) for name in self.column_names}
-        found = {name: column for name, column in found.items() if column is not None}
-        if unknown := given.keys() - {field.name for field in fields(self)}:  # type: ignore[arg-type]
-            raise TypeError(f"{type(self).__name__} has no {', '.join(unknown)}")
-        vars(self).update(given, columns=found, **found)
+    def __post_init__(self) -> None:
         for column in vars(self).values():
             if isinstance(column, np.ndarray):
                 column.flags.writeable = False
 
+
+class Columns(Locked):
+    """The base of runs and judgements; a column that is None is absent."""
+
+    doc: pl.Series
+    lasting: ClassVar[tuple[str, ...]]
+    """Cached properties that change only with the fields `based_on`."""
+    based_on: ClassVar[frozenset[str]]
+
+    def __len__(self) -> int:
+        return len(self.doc)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the rows as a frame."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return f"{escape(repr(self))}{self.to_frame()._repr_html_()}"
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns that are there, by name, without `bounds`."""
+        found = {}
+        for own in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, own.name)
+            if isinstance(value, (np.ndarray, pl.Series, pl.DataFrame)) and own.name != "bounds":
+                found[own.name] = value
+        return found
+
     def with_columns(self, **columns: Any) -> Self:
-        """Return the object with other columns or properties; None removes a column.
+        """Return the object with other columns or fields; None removes a column.
 
         Where topics and documents stay, what depends on them alone is not computed again.
 
@@ -97,9 +112,18 @@ class ResultDocuments(NamedTuple):
     """The rows that come back to a document after results of other documents."""
 
 
-class ResultColumns:
-    """The columns of a run: an entry for each result. None if the run does not have them."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Run(Columns):
+    """Ranked results of one system, columnar and immutable.
 
+    The results of ``topics[i]`` are the rows ``bounds[i]:bounds[i + 1]`` in rank order.
+    """
+
+    name: str
+    """The run's name as its file gives it, else the file's stem."""
+    topics: tuple[str, ...]
+    """Topics in the order they first occur."""
+    bounds: Ints
     doc: pl.Series
     start: Ints
     end: Ints
@@ -118,22 +142,6 @@ class ResultColumns:
     element: Ints | None = None
     """The number of each result among the elements of its document, from 0 on, where a collection
     gives it, else `UNKNOWN`."""
-
-
-@dataclass(frozen=True, eq=False, init=False, repr=False)
-class Run(Columns, ResultColumns):
-    """Ranked results of one system, columnar and immutable.
-
-    The results of ``topics[i]`` are the rows ``bounds[i]:bounds[i + 1]`` in rank order.
-    """
-
-    name: str
-    """The run's name as its file gives it, else the file's stem."""
-    topics: tuple[str, ...]
-    """Topics in the order they first occur."""
-    bounds: Ints
-    columns: Mapping[str, Any]
-    """The columns that the run has; those of `ResultColumns`, which are attributes too."""
     source: Provenance
     task: str | None = None
     """The task that the run declares."""
@@ -144,7 +152,6 @@ class Run(Columns, ResultColumns):
     unread: Mapping[str, int] | None = None
     """Contents of the file that are not kept here, and how often they occur."""
 
-    column_names = tuple(ResultColumns.__annotations__)
     lasting = ("topic", "position", "documents", "first", "repeats")
     based_on = frozenset(["topics", "bounds", "doc"])
 
@@ -155,8 +162,8 @@ class Run(Columns, ResultColumns):
         `frame` has the columns ``topic``, ``doc``, ``start``, ``end`` and optionally ``score``,
         ``rank``, ``xpath``, ``tokens`` and ``line``. `about` is as in `from_columns`.
         """
-        named = ("topic", *cls.column_names)
-        columns: dict[str, Any] = {key: frame[key] for key in named if key in frame.columns}
+        names = ("topic", "doc", "start", "end", "score", "rank", "xpath", "tokens", "line")
+        columns: dict[str, Any] = {key: frame[key] for key in names if key in frame.columns}
         return cls.from_columns(**columns, name=name, **about)
 
     @classmethod
@@ -193,16 +200,12 @@ class Run(Columns, ResultColumns):
                 continue
             if isinstance(values, pl.Series):
                 values = (values if key == "score" else values.fill_null(UNKNOWN)).to_numpy()
-            values = np.asarray(values, dtype=np.float64 if key == "score" else np.int64)
-            # A locked array is not changed by other code, unless it is a view of another one. The
-            # memory of a Polars column is locked, too.
-            is_shared = values.flags.writeable or isinstance(values.base, np.ndarray)
-            columns[key] = values.copy() if is_shared else values
+            columns[key] = np.array(values, dtype=np.float64 if key == "score" else np.int64)
         return cls(
             name=name,
             topics=tuple(gather(topic, first_rows).to_list()),
             bounds=np.concatenate([[0], np.cumsum(np.bincount(number))]),
-            columns=columns,
+            **columns,
             source=source or Provenance(name),
             task=task,
             notes=notes,
@@ -225,9 +228,6 @@ class Run(Columns, ResultColumns):
                 raise UsageError(f"{where}: [{start},{end}) is not a span with 0 <= start <= end")
         schema = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
         return cls.from_frame(pl.DataFrame(rows, schema=schema, orient="row"), name=name)
-
-    def __len__(self) -> int:
-        return len(self.doc)
 
     def __repr__(self) -> str:
         return f"<Run {self.name!r}: {len(self)} results, {len(self.topics)} topics>"
@@ -290,18 +290,6 @@ class Run(Columns, ResultColumns):
         later = np.flatnonzero(first != np.arange(len(self)))
         return first[later], later
 
-    def cut(self, end: Ints, whole: Ints) -> Run:
-        """Return the run with results that end earlier than the `whole` ones.
-
-        A result that is cut costs its share of the tokens.
-        """
-        tokens = self.tokens
-        if tokens is not None:
-            share = (end - self.start) / np.maximum(whole - self.start, 1)
-            shorter = (end < whole) & (tokens >= 0)
-            tokens = np.where(shorter, np.ceil(tokens * share), tokens).astype(np.int64)
-        return self.with_columns(end=end, tokens=tokens)
-
     def take(self, keep: npt.NDArray[np.bool_]) -> Run:
         """Return the run with only the rows that `keep` marks; topics left empty disappear."""
         rows = np.flatnonzero(keep)
@@ -310,7 +298,7 @@ class Run(Columns, ResultColumns):
             self,
             topics=tuple(compress(self.topics, counts)),
             bounds=np.concatenate([[0], np.cumsum(counts[counts > 0])]),
-            columns={name: column[rows] for name, column in self.columns.items()},
+            **{name: column[rows] for name, column in self.columns.items()},
         )
 
     def to_frame(self) -> pl.DataFrame:

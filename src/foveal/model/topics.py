@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
+from html import escape
 
 import polars as pl
 
@@ -118,6 +119,9 @@ class Topics(FromFiles):
 
     def __contains__(self, name: object) -> bool:
         return name in self._by_id
+
+    def _repr_html_(self) -> str:
+        return f"{escape(repr(self))}{self.to_frame()._repr_html_()}"
 
     def __repr__(self) -> str:
         return f"<Topics: {len(self)} topics>"
