@@ -180,7 +180,7 @@ def test_results_given_by_their_text_are_placed(
     (folder / "r.jsonl").write_text(RUN)
     outcome = evaluated(capsys, "r.jsonl", "--texts", "old")
     assert outcome.out.splitlines()[1:] == ["r\tall\tanswered\t0.0", f"r\tall\tevR\t{13 / 16}"]
-    assert "spans located by their text: 1 (1 only with white space" in outcome.err
+    assert "spans located only with white space and characters normalised: 1" in outcome.err
     build_index(folder / "old", folder / "old.fvx")
     by_index = evaluated(capsys, "r.jsonl", "-C", "old.fvx", "--documents", "old")
     assert by_index.out == outcome.out

@@ -168,10 +168,6 @@ CODES = {
     "anchors.mismatch": "A span cannot be repaired.",
     "anchors.span": "A span has no offsets to verify.",
     "evalj.configuration": "A configuration of EvalJ is wrong.",
-    "orderings.empty": "No expected ordering is given.",
-    "orderings.same_run": "An ordering compares a run with itself.",
-    "orderings.syntax": "An expected ordering cannot be read.",
-    "orderings.unknown_run": "An ordering names an unknown run.",
     "segmentation.offsets": "The offsets of a unit are missing or wrong.",
     "segmentation.units": "A segmentation holds no unit, or two units of one name.",
     # -- assessment campaigns ----------------------------------------------------------------------

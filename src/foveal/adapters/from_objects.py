@@ -410,7 +410,10 @@ def _is_number(value: Any) -> bool:
 
 def _describe(value: Any) -> str:
     """Return type and beginning of a value, for messages."""
-    return "None" if value is None else f"{type(value).__name__} {reprlib.repr(value)}"
+    try:
+        return "None" if value is None else f"{type(value).__name__} {reprlib.repr(value)}"
+    except ValueError:
+        return "an integer of thousands of digits"
 
 
 def frame_of(table: Any) -> pl.DataFrame | None:

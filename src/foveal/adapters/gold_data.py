@@ -133,7 +133,8 @@ class GoldFile:
                 return msgspec.json.decode(json.dumps(value))
         except (ValueError, RecursionError) as error:
             line += getattr(error, "lineno", 1) - 1
-            raise self.source.error("json.syntax", line, f"not valid JSON: {error}") from None
+            reason = str(error).partition("; use sys.")[0]  # of a number with too many digits
+            raise self.source.error("json.syntax", line, f"not valid JSON: {reason}") from None
 
     def read(self) -> Entry:
         """Return the JSON value of the whole file."""

@@ -221,7 +221,7 @@ def _check_sources(
     """Refuse sources that do not fit, and an output that would take the place of other data."""
     wrong = [
         (output.is_dir(), "is a directory; expected a file name"),
-        (output.resolve().is_symlink(), "is a loop of links; expected a file name"),
+        (Path(os.path.realpath(output)).is_symlink(), "is a loop of links; expected a file name"),
         (not output.parent.is_dir(), "its directory does not exist"),
         (
             output.exists() and not output.is_dir() and not is_index(output),

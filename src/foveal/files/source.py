@@ -109,7 +109,10 @@ class Source:
         return Provenance(self.path, self.sha256, text)
 
     def in_lines(self) -> Source:
-        """Return the source with the items of a JSON array one per line; others unchanged."""
+        """Return the source with the items of a JSON array one per line; others unchanged.
+
+        An item has the number of the line it begins on, or the next free one.
+        """
         if not _ARRAY.match(self.data):
             return self
         import msgspec
@@ -119,7 +122,14 @@ class Source:
         except (msgspec.DecodeError, RecursionError):
             text = "not a valid JSON array; expected JSON Lines, one object per line"
             raise self.error("json.syntax", None, text) from None
-        rows = (bytes(item).replace(b"\r", b" ").replace(b"\n", b" ") for item in items)
+        rows, end, before = list[bytes](), 0, 0  # the lines before the item
+        for item in map(bytes, items):
+            start = self.data.index(item, end)
+            before += self.data.count(b"\n", end, start)
+            rows += [b""] * (before - len(rows))
+            rows.append(item.replace(b"\r", b" ").replace(b"\n", b" "))
+            before += item.count(b"\n")
+            end = start + len(item)
         return replace(self, data=b"\n".join(rows))
 
     def error(self, code: str, line: int | None, text: str) -> InputError:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, Problem, UsageError
+from foveal.errors import InputError, Problem, UsageError, counted
 from foveal.files.source import Provenance
 from foveal.lookup import NumberedRows, gather, number_rows, sort_topics
 from foveal.model.run import UNKNOWN, Columns, FromFiles
@@ -26,7 +26,7 @@ PLACE_COLUMNS = pl.Schema(
 )
 """The columns of `Judgements.places`."""
 
-# Columns of rows that files may give. Columns with an entry for each span, and tables with a column ``row``; the others are of rows.
+# Columns of rows, columns of spans, and tables with a column ``row``.
 _ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "declared", "assessor")
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
 _TABLES = frozenset(["elements", "places", "evidence"])
@@ -170,7 +170,9 @@ class Judgements(Columns, FromFiles):
         start, end = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
         sets = [own for row in rows for own in row.get("sets") or [None] * len(row["spans"])]
         if len(sets) != len(spans):
-            raise UsageError(f"{len(sets)} lists of sets for {len(spans)} spans; expected one each")
+            raise UsageError(
+                f"{counted(len(sets), 'list')} of sets for {len(spans)} spans; expected one each"
+            )
         sets = [None if names is None else [*names] for names in sets]
         has_sets = any(row.get("sets") for row in rows)
         return cls.from_rows(

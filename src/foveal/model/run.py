@@ -200,7 +200,11 @@ class Run(Columns):
                 continue
             if isinstance(values, pl.Series):
                 values = (values if key == "score" else values.fill_null(UNKNOWN)).to_numpy()
-            columns[key] = np.array(values, dtype=np.float64 if key == "score" else np.int64)
+            values = np.asarray(values, dtype=np.float64 if key == "score" else np.int64)
+            # A locked array is not changed by other code, unless it is a view of another one. The
+            # memory of a Polars column is locked, too.
+            is_shared = values.flags.writeable or isinstance(values.base, np.ndarray)
+            columns[key] = values.copy() if is_shared else values
         return cls(
             name=name,
             topics=tuple(gather(topic, first_rows).to_list()),
