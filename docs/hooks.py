@@ -20,7 +20,7 @@ from foveal.cli.options import group_options
 from foveal.evaluation import PRESETS, Preset
 from foveal.formats import list_formats
 from foveal.measures import Measure, all_measures, parse_measure
-from foveal.measures.base import Choice
+from foveal.measures.measure import Choice
 from foveal.measures.toy import JUDGEMENTS, run_example
 from foveal.problem_codes import CODES
 

@@ -26,7 +26,7 @@ from foveal.errors import Tally
 from foveal.evaluation.large import NEED, NEED_OF_JUDGEMENTS, GroupedEvaluation, prepare
 from foveal.executors import Processes
 from foveal.measures import Measure, Need, OverlapRule, all_measures, parse_measure
-from foveal.measures.base import Cutoff
+from foveal.measures.measure import Cutoff
 from inputs import refusal
 
 SMALL = 300

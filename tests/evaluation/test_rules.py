@@ -30,7 +30,7 @@ from foveal.evaluation.rules import (
 )
 from foveal.evaluation.validation import validate
 from foveal.formats import Source, read_judgements, read_run
-from foveal.formats.base import list_formats
+from foveal.formats.format import list_formats
 from foveal.model.topics import Topic, Topics
 
 LONG = "x" * 600

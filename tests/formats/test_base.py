@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 import foveal
-from foveal.formats.base import (
+from foveal.formats.format import (
     Format,
     Kind,
     Parsed,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import campaigns
 import naive
 from foveal.measures import Cutoff, Measure, all_measures, parse_measure
-from foveal.measures.base import Choice
+from foveal.measures.measure import Choice
 from scoring import score
 
 RANKS = (1, 2, 3, 7, 30)

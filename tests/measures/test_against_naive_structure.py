@@ -14,7 +14,7 @@ import structures
 import trees
 from foveal.errors import UsageError
 from foveal.measures import Cutoff, Measure, all_measures
-from foveal.measures.base import Choice, Flag
+from foveal.measures.measure import Choice, Flag
 from foveal.recall.forest import QUANTISATIONS, find_quantisation
 from scoring import score
 

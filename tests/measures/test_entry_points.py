@@ -13,11 +13,11 @@ import pytest
 
 from foveal.errors import UsageError
 from foveal.measures import all_measures
-from foveal.measures.base import GROUP, _load_entry_points
+from foveal.measures.measure import GROUP, _load_entry_points
 
 MODULE = """\
 from foveal.measures import Measure
-from foveal.measures.base import Example
+from foveal.measures.measure import Example
 
 class Wasted(Measure):
     '''Share of the returned characters that nobody wants.'''

@@ -25,7 +25,7 @@ from foveal.measures import (
     parse_measure,
     parse_measures,
 )
-from foveal.measures.base import FAMILIES, Choice
+from foveal.measures.measure import FAMILIES, Choice
 from foveal.measures.toy import run_example
 from scoring import score
 

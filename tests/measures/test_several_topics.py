@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import foveal
 from foveal.measures import parse_measures
 from foveal.measures.alignment import Alignment, Gold, Overlap, TopicView
-from foveal.measures.base import Choice
 from foveal.measures.characters import sum_first
 from foveal.measures.in_context import AverageGeneralisedPrecision
+from foveal.measures.measure import Choice
 from foveal.measures.xcg import NormalisedGain
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.recall.forest import QUANTISATIONS

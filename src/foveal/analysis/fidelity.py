@@ -29,7 +29,7 @@ from foveal.evaluation import Options, evaluate, find_preset
 from foveal.evaluation.preparation import select_judgements
 from foveal.formats import read_judgements, read_topics
 from foveal.measures import Measure, parse_measures
-from foveal.measures.base import OverlapRule
+from foveal.measures.measure import OverlapRule
 from foveal.model import Judgements, Results, Run
 from foveal.model.result_object import Result
 from foveal.model.tables import Table, format_cell

@@ -44,7 +44,7 @@ class NameType(click.ParamType[str]):
         del ctx, param  # click's signature
         names: Iterable[str]
         if self.name == "measure":
-            from foveal.measures.base import FAMILIES  # without importing the measures
+            from foveal.measures.measure import FAMILIES  # without importing the measures
 
             names = " ".join(FAMILIES.values()).split()
         elif self.name == "task":

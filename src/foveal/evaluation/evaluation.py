@@ -28,7 +28,7 @@ from foveal.evaluation.rules import Counts, describe_counts
 from foveal.files.source import STDIN, Provenance, given_limit, is_stream, limit_bytes
 from foveal.formats import read_judgements, read_run
 from foveal.measures.alignment import Bools, Floats
-from foveal.measures.base import Measure, Need
+from foveal.measures.measure import Measure, Need
 from foveal.model.judgements import Judgements
 from foveal.model.results import Results
 from foveal.model.run import Run, distinguish_names

@@ -23,7 +23,7 @@ from foveal.evaluation import (
 )
 from foveal.evaluation.rules import Counts
 from foveal.measures.alignment import Alignment, Bools, Gold, Overlap, find_disjoint
-from foveal.measures.base import Measure, Need, OverlapRule, parse_measures
+from foveal.measures.measure import Measure, Need, OverlapRule, parse_measures
 from foveal.model.judgements import ASSESSOR_POLICIES, Judgements
 from foveal.model.run import Run
 

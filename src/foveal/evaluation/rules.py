@@ -17,7 +17,7 @@ import numpy as np
 from foveal import spans
 from foveal.errors import InputError, Note, Problem, some
 from foveal.measures.alignment import Alignment, Bools, Gold
-from foveal.measures.base import Measure, OverlapRule
+from foveal.measures.measure import Measure, OverlapRule
 from foveal.model.judgements import Judgements
 from foveal.model.run import Run
 from foveal.spans import Ints

@@ -10,7 +10,7 @@ import numpy as np
 
 from foveal.errors import Note, some
 from foveal.measures.alignment import Bools
-from foveal.measures.base import CURVE, Measure
+from foveal.measures.measure import CURVE, Measure
 from foveal.model.judgements import Judgements
 
 TOP = 10  # ranks in which unjudged results are counted

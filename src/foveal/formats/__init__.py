@@ -6,19 +6,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from foveal.files.source import Source as Source
-from foveal.formats.base import Format as Format
-from foveal.formats.base import Parsed as Parsed
-from foveal.formats.base import detect_format as detect_format
-from foveal.formats.base import find_format as find_format
-from foveal.formats.base import found_kind as found_kind
-from foveal.formats.base import kind_of as kind_of
-from foveal.formats.base import list_formats as list_formats
-from foveal.formats.base import parse_file as parse_file
-from foveal.formats.base import read_judgements as read_judgements
-from foveal.formats.base import read_run as read_run
-from foveal.formats.base import write_judgements as write_judgements
-from foveal.formats.base import write_run as write_run
-from foveal.formats.base import write_topics as write_topics
+from foveal.formats.format import Format as Format
+from foveal.formats.format import Parsed as Parsed
+from foveal.formats.format import detect_format as detect_format
+from foveal.formats.format import find_format as find_format
+from foveal.formats.format import found_kind as found_kind
+from foveal.formats.format import kind_of as kind_of
+from foveal.formats.format import list_formats as list_formats
+from foveal.formats.format import parse_file as parse_file
+from foveal.formats.format import read_judgements as read_judgements
+from foveal.formats.format import read_run as read_run
+from foveal.formats.format import write_judgements as write_judgements
+from foveal.formats.format import write_run as write_run
+from foveal.formats.format import write_topics as write_topics
 
 if TYPE_CHECKING:
     from foveal.formats.pool_files import read_pool as read_pool

@@ -14,8 +14,8 @@ from foveal.errors import InputError, Problem, Tally
 from foveal.files.source import Source
 from foveal.formats import graded_elements as graded
 from foveal.formats import objects
-from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, parse_with
 from foveal.formats.columns import RESULT_COLUMNS, TEXT_ALONE, parse_results
+from foveal.formats.format import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, parse_with
 from foveal.formats.rows import (
     NAME_RULES,
     RowRule,

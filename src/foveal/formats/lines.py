@@ -13,7 +13,7 @@ import polars as pl
 
 from foveal.errors import InputError, Note, Problem, Tally
 from foveal.files.source import Source
-from foveal.formats.base import Format, Parsed, head_fields, lazy_losses
+from foveal.formats.format import Format, Parsed, head_fields, lazy_losses
 from foveal.formats.rows import (
     MAX_OFFSET,
     RULES,

@@ -12,7 +12,7 @@ import polars as pl
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source, list_files
 from foveal.formats import markup as xml
-from foveal.formats.base import (
+from foveal.formats.format import (
     JSON_FORMATS,
     Format,
     detect_format,

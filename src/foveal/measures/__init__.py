@@ -6,7 +6,7 @@ Every registered measure is an attribute of this package: ``from foveal.measures
 from __future__ import annotations
 
 from foveal.errors import UsageError
-from foveal.measures.base import (
+from foveal.measures.measure import (
     Cutoff,
     Measure,
     Need,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from foveal.measures.alignment import Alignment, TopicView
-from foveal.measures.base import Cutoff, Example, Measure, Number
 from foveal.measures.characters import PrecisionRecall, TopicCounts
 from foveal.measures.chunk_retrieval import (
     Marked,
@@ -14,6 +13,7 @@ from foveal.measures.chunk_retrieval import (
     meet_marked,
     unite_spans,
 )
+from foveal.measures.measure import Cutoff, Example, Measure, Number
 
 _RUN = "D1:10-35 D3:0-40 D2:0-30 D2:0-50"
 

@@ -7,7 +7,6 @@ import polars as pl
 
 from foveal import spans
 from foveal.measures.alignment import Alignment, Bools, Floats, Gold, TopicView
-from foveal.measures.base import Choice, Cutoff, Example, Measure
 from foveal.measures.characters import PrecisionRecall, TopicCounts, rank_results, sum_first
 from foveal.measures.chunk_retrieval import (
     Marked,
@@ -16,6 +15,7 @@ from foveal.measures.chunk_retrieval import (
     list_marked,
     meet_marked,
 )
+from foveal.measures.measure import Choice, Cutoff, Example, Measure
 from foveal.measures.run_figures import AveragePrecision
 from foveal.spans import Ints
 

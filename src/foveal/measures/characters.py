@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from foveal.errors import InputError
 from foveal.measures.alignment import Alignment, Floats, Gold, Overlap, TopicView
-from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule
+from foveal.measures.measure import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 

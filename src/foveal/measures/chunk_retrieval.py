@@ -13,8 +13,8 @@ import polars as pl
 
 from foveal import spans
 from foveal.measures.alignment import Alignment, Floats, Gold, TopicView, match_pairs
-from foveal.measures.base import Cutoff, Example, Measure
 from foveal.measures.characters import PrecisionRecall, TopicCounts
+from foveal.measures.measure import Cutoff, Example, Measure
 from foveal.spans import Ints
 
 _RUN = "D1:20-40 D2:0-50 D3:0-40 D1:30-50"

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from foveal.measures.alignment import Floats, TopicView
-from foveal.measures.base import Choice, Cutoff, Example, Flag
 from foveal.measures.characters import count_needed
+from foveal.measures.measure import Choice, Cutoff, Example, Flag
 from foveal.measures.user_model import (
     Hits,
     UserModel,

@@ -9,9 +9,9 @@ import numpy as np
 
 from foveal import spans
 from foveal.measures.alignment import Floats, Gold, Overlap, TopicView
-from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.measures.characters import BUDGET, UNIT, readings
 from foveal.measures.chunk_retrieval import unite_spans
+from foveal.measures.measure import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.spans import Ints
 
 _NEVER = np.iinfo(np.int64).max

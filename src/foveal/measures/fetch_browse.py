@@ -8,7 +8,6 @@ from typing import Self
 import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
-from foveal.measures.base import Choice, Cutoff, Example, Need
 from foveal.measures.gains import (
     Ideal,
     compute_gains,
@@ -16,6 +15,7 @@ from foveal.measures.gains import (
     list_ideals,
     sort_lists,
 )
+from foveal.measures.measure import Choice, Cutoff, Example, Need
 from foveal.measures.xcg import (
     CURVE,
     LEVELS,

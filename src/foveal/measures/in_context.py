@@ -13,8 +13,8 @@ from itertools import pairwise
 import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats, Overlap, TopicView
-from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule
 from foveal.measures.characters import count_needed, sum_first
+from foveal.measures.measure import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule
 from foveal.measures.run_figures import RecallAtRank
 from foveal.spans import Ints
 

@@ -10,7 +10,6 @@ import polars as pl
 from foveal.errors import UsageError
 from foveal.lookup import find_first_hashes
 from foveal.measures.alignment import Alignment, Bools, Floats, Gold, TopicView
-from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.measures.gains import (
     GainSettings,
     choose_ideals,
@@ -18,6 +17,7 @@ from foveal.measures.gains import (
     find_elements,
     list_ideals,
 )
+from foveal.measures.measure import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.measures.xcg import CURVE, AtRecall
 from foveal.recall.forest import MEAN7, QUANTISATIONS, find_quantisation, quantise_dimensions
 

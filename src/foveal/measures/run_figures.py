@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from foveal.measures.alignment import Alignment, Bools, Floats, TopicView
-from foveal.measures.base import Cutoff, Example, Measure, Need
 from foveal.measures.characters import sum_first
+from foveal.measures.measure import Cutoff, Example, Measure, Need
 from foveal.spans import Ints
 
 _RANKED = "D3:0-40 D1:20-40 D2:0-25"

@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats, Gold
-from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.measures.characters import rank_results, sum_first
+from foveal.measures.measure import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.spans import Ints
 
 _RUN = "D1:0-20 D3:0-40 D2:25-50 D1:60-100"

@@ -14,7 +14,7 @@ import polars as pl
 
 from foveal.formats.xpaths import canonical
 from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.base import Example, Measure
+from foveal.measures.measure import Example, Measure
 from foveal.model import Judgements, Run
 from foveal.recall import Forest
 

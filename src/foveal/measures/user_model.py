@@ -16,8 +16,8 @@ import numpy as np
 
 from foveal.errors import InputError, UsageError
 from foveal.measures.alignment import Bools, Floats, Gold, TopicView, match_pairs
-from foveal.measures.base import Choice, Measure, Need, Number, OverlapRule
 from foveal.measures.gains import choose_ideals, compute_worth, find_elements
+from foveal.measures.measure import Choice, Measure, Need, Number, OverlapRule
 from foveal.model import UNKNOWN
 from foveal.recall.forest import HIGHEST_GRADE, QUANTISATIONS, Forest, find_quantisation
 from foveal.spans import Ints

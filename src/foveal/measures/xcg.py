@@ -9,8 +9,8 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
-from foveal.measures.base import Choice, Cutoff, Example, Flag, Measure, Need, Number
 from foveal.measures.gains import GainSettings, Ideal, compute_gains, knows_own_text, list_ideals
+from foveal.measures.measure import Choice, Cutoff, Example, Flag, Measure, Need, Number
 from foveal.recall.forest import QUANTISATIONS, find_quantisation
 from foveal.spans import Ints
 

@@ -25,7 +25,7 @@ from foveal.evaluation import find_preset
 from foveal.evaluation.evaluation import Evaluation, RunLike, map_runs
 from foveal.formats import read_judgements, read_topics
 from foveal.measures import Measure, find_measure, parse_measures
-from foveal.measures.base import CURVE, OverlapRule
+from foveal.measures.measure import CURVE, OverlapRule
 from foveal.measures.xcg import Cumulated
 from foveal.model import Judgements, Results
 from foveal.model.graphs import Graph
