@@ -378,9 +378,6 @@ def verify(
     return Anchors(judgements, tuple(found), lengths, frozenset(changed), quoted)
 
 
-# -- similar passages ------------------------------------------------------------------------------
-
-
 def closest_places(text: str, quote: str) -> Iterator[Place]:
     """Yield up to three places where many pieces of a quote are about as far apart as in it."""
     size = min(16, max(3, len(quote) // 4))

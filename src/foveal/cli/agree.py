@@ -13,10 +13,7 @@ from foveal.cli.shared import emit_result, warn
 @click.command(
     "agree",
     cls=opt.Command,
-    examples=(
-        "foveal agree -j ann.qrels -j bob.qrels",
-        "foveal agree -j pools/ -C wiki.fvx",
-    ),
+    examples=("foveal agree -j ann.qrels -j bob.qrels", "foveal agree -j pools/ -C wiki.fvx"),
 )
 @opt.judgements_option(required=True)
 @opt.collection_option("where judgements are XPaths or lack the lengths of documents")

@@ -226,29 +226,19 @@ _SCRIPTS = "elements tables summary axes lines squares graphs topics documents s
 """The parts of the script, in the order of their dependencies."""
 
 
-@cache
-def _read_assets() -> tuple[str, str, str]:
-    """Return the style, the script (all parts in one scope) and the template."""
-    folder = files(__package__)
-    paths = ["style.css", "template.html", *(f"script/{name}.js" for name in _SCRIPTS.split())]
-    style, template, *parts = (folder.joinpath(path).read_text(encoding="utf-8") for path in paths)
-    script = "\n".join(parts)
-    return style, f'"use strict";\n(() => {{\n{script}}})();\n', template
-
-
-def _json(data: Mapping[str, Any]) -> str:
-    """Write data as JSON that cannot end its script element."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
 def render_page(data: Mapping[str, Any]) -> str:
     """Return the page.
 
     Its policy allows one script and one style, by their hashes. The browser loads and runs nothing
     else, not even markup in the name of a run.
     """
-    style, script, template = _read_assets()
+    folder = files(__package__)
+    paths = ["style.css", "template.html", *(f"script/{name}.js" for name in _SCRIPTS.split())]
+    style, template, *parts = (folder.joinpath(path).read_text(encoding="utf-8") for path in paths)
+    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"  # all in one scope
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for unsafe in "<\u2028\u2029":  # the data must not end their script element
+        text = text.replace(unsafe, f"\\u{ord(unsafe):04x}")
     hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in (script, style)]
     policy = (
         f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
@@ -261,13 +251,13 @@ def render_page(data: Mapping[str, Any]) -> str:
         policy=escape(policy),
         style=style,
         script=script,
-        data=_json(data),
+        data=text,
         title=escape(f"{task}: {title}" if task else title),
         sure=best["sure"],
         answer=escape(best["text"]),
         rule=escape(data["rule"]),
         summary=_summary(data),
-        warnings=f"<ul>{warnings}</ul>" if warnings else "<p>Nothing was odd about the inputs.</p>",
+        warnings=f"<ul>{warnings}</ul>" if warnings else "<p>No warnings.</p>",
         provenance=_provenance(data["provenance"]),
         command=escape(data["command"] or "(called from Python)"),
     )
