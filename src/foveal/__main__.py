@@ -16,6 +16,9 @@ def run() -> NoReturn:
     Python would first take down all that NumPy and Polars set up, which takes a tenth of the time
     of a small evaluation. All files are closed and all workers have ended by then.
     """
+    # Foveal multiplies no matrices; starting threads for it takes a tenth of the time of a small
+    # evaluation, too.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code: object = 0
     try:
         main()
