@@ -78,6 +78,7 @@ def shown() -> dict[str, Any]:
     scores = {"x": (0.1, 0.2, 0.4), EVIL: (0.5, 0.7, 0.9)}
     tidy = [(run, str(t), "AP", v) for run, vs in scores.items() for t, v in enumerate(vs)]
     return {
+        "results": results(2, 2),
         "comparison": compare(Results.from_tidy(tidy, {})),
         "baseline": compare(Results.from_tidy(tidy, {}), baseline=EVIL),
         "recall base": recall_base(toy.judgements(), "toy"),
@@ -104,10 +105,9 @@ def test_what_is_shown_is_escaped_and_needs_nothing(name: str) -> None:
         Run.from_results({"1": [(EVIL, 0, 9)]}),
         Judgements.from_highlights({"1": {EVIL: {"spans": [(0, 9)]}}}),
         Topics.of([Topic("1", title=EVIL)]),
-        results(2, 2),
     ],
 )
-def test_inputs_show_their_rows_escaped(shown: Run | Judgements | Topics | Results) -> None:
+def test_inputs_show_their_rows_escaped(shown: Run | Judgements | Topics) -> None:
     html = shown._repr_html_()
     assert html.startswith(escape(repr(shown)))
     assert "<table" in html
@@ -126,6 +126,20 @@ def test_cells_say_any_text_on_one_line(text: str) -> None:
 def test_long_texts_are_cut() -> None:
     ((_,), (cell,)) = Page(to_html(Table(("a",), (("x" * 500,),)), longest=80)).rows
     assert cell == "x" * 79 + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def test_results_show_at_most_twenty_runs_and_measures() -> None:
+    page = Page(results(23, 21)._repr_html_())
+    assert [len(row) for row in page.rows] == [21] * 21
+    assert page.rows[0][:2] == ["run", "m0"]
+    assert page.text.startswith("Results: 23 runs, 2 topics, 21 measures")
+    assert page.text.endswith("and 3 more runsand 1 more measures")
+
+
+def test_counts_have_no_decimals_and_the_undefined_no_number() -> None:
+    rows = [("a", "all", "AP", 0.5), ("a", "all", "num_ret", 12.0), ("a", "all", "P@5", None)]
+    page = Page(Results.from_tidy(rows, {})._repr_html_())
+    assert page.rows[1] == ["a", "0.5000", "12", "\N{EN DASH}"]
 
 
 def test_a_comparison_raises_its_letters_and_says_how_it_tested() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from html import escape
 from itertools import compress
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,12 @@ from foveal.errors import UsageError, some
 from foveal.lookup import sort_topics
 from foveal.model.run import ALL, Locked
 
+if TYPE_CHECKING:
+    from foveal.model.tables import Table
+
 Floats = npt.NDArray[np.float64]
 
+_SHOWN = 20  # runs and measures in a notebook
 _ODD_IN_JSON = {"nan": "null", "inf": "Infinity", "-inf": "-Infinity"}
 
 
@@ -144,10 +148,25 @@ class Results(Locked):
         return keys.hstack(list(map(pl.Series, self.measures, values)))
 
     def __str__(self) -> str:
-        return str(self.wide())
+        """Return the values over all topics as a table, one row per run."""
+        from foveal.model.tables import format_tables
+
+        return format_tables([self._tabulate()], "table").rstrip("\n")
 
     def _repr_html_(self) -> str:
-        return f"{escape(repr(self))}{self.wide()._repr_html_()}"
+        from foveal.model.tables import LONGEST, to_html
+
+        return to_html(self._tabulate(repr(self)[1:-1].replace(" x ", ", ")), longest=LONGEST)
+
+    def _tabulate(self, title: str = "") -> Table:
+        """Return a table of the first runs and measures."""
+        from foveal.model.tables import Table
+
+        columns = [_format_column(self.overall[:_SHOWN, k]) for k in range(len(self.measures))]
+        rows = tuple(zip(self.runs[:_SHOWN], *columns[:_SHOWN], strict=True))
+        more = {"runs": len(self.runs) - _SHOWN, "measures": len(self.measures) - _SHOWN}
+        notes = tuple(f"and {n:,} more {what}" for what, n in more.items() if n > 0)
+        return Table(("run", *self.measures[:_SHOWN]), rows, title=title, notes=notes)
 
     def to_json(self) -> str:
         """Return all rows and the meta, as ``foveal evaluate -f json`` writes them."""
@@ -234,7 +253,7 @@ class Results(Locked):
             number = np.nan if value is None else value
             place = run_at[run], topic_at[topic], measure_at[measure]
             known = given.setdefault(place, number)
-            if known != number and str(known) != str(number):  # nan is not itself
+            if known != number and not (math.isnan(known) and math.isnan(number)):
                 raise UsageError(
                     f"two results for run {run!r}, topic {topic}, measure {measure}: "
                     f"{known} and {number}; runs of one name must be one run"
@@ -242,6 +261,16 @@ class Results(Locked):
             values[place] = number
             counted[place[:2]] = True
         return cls(runs, topics, measures, values[:, :-1], counted[:, :-1], values[:, -1], meta)
+
+
+def _format_column(values: Floats) -> list[str]:
+    """Return scores with four decimals, counts as whole numbers."""
+    known = values[np.isfinite(values)]
+    whole = bool(known.size) and bool((known == np.round(known)).all()) and known.max() > 1
+    return [
+        "\N{EN DASH}" if math.isnan(value) else f"{value:.{0 if whole else 4}f}"
+        for value in values.tolist()
+    ]
 
 
 def _find(names: tuple[str, ...], name: str, what: str) -> int:
