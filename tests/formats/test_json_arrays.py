@@ -46,8 +46,8 @@ def test_a_json_array_is_read_as_json_lines_are(
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        (json.dumps(ROWS, indent=1).replace('"start": 0', '"start": "x"'), 2),
-        ("[\n" + ",\n".join(map(json.dumps, ROWS)) + ",\n7]", 3),
+        (json.dumps(ROWS, indent=1).replace('"start": 0', '"start": "x"'), 8),
+        ("[\n" + ",\n".join(map(json.dumps, ROWS)) + ",\n7]", 4),
         (json.dumps(ROWS, indent=1)[:-20], None),
         ('[{"topic": ' + "[" * 100_000, None),
     ],

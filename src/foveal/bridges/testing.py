@@ -88,8 +88,8 @@ def assert_not_worse(
     >>> assert_not_worse(new, truth, "charR", baseline=old)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     AssertionError: new: charR 0.6250 is significantly worse than old's 1.0000 (difference...
-    >>> assert_not_worse(new, truth, "charR", baseline=old, margin=0.5)
-    <Comparison: 2 runs, 1 pairs, 1 measures>
+    >>> assert_not_worse(new, truth, "charR", baseline=old, margin=0.5)  # doctest: +ELLIPSIS
+    <Comparison: old leads new by 0.38 charR; with 4 topics the difference is significant, p ...
     """
     __tracebackhide__ = True
     results = Results.joined(take_or_score(runs, judgements, measures, options))

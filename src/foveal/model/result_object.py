@@ -69,6 +69,9 @@ class Result:
             name: _without_nan(part) for name, part in {"meta": self.meta, **self.parts()}.items()
         }
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.summary()}>"
+
     def __str__(self) -> str:
         text = format_tables(self.tables(), "table")
         summary = escape_controls(self.summary(), keep="\n")
