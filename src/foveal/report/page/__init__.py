@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
