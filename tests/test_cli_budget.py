@@ -162,3 +162,8 @@ def test_windows_need_lengths(capsys: pytest.CaptureFixture[str]) -> None:
     assert_refused(done, "foveal: windows end with document 'D', whose length is not known")
     done = call(capsys, "project", "-j", "bare.jsonl", "--window", "5/0")
     assert "'5/0' is not a window; expected SIZE or SIZE/STEP" in done.err
+
+
+def test_a_curve_is_of_one_measure(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = call(capsys, "budget", "run", "-j", "qrels", "-m", "charR", "-m", "charP")
+    assert_refused(outcome, "foveal: a budget curve is of one measure")

@@ -403,3 +403,13 @@ def test_a_margin_gives_verdicts_of_equivalence(
     assert "two one-sided t-tests, margin 0.15" in table
     outcome = call(capsys, "compare", "saved.json", "--margin", "0", "-o", "out")
     assert (outcome.code, (folder / "out").exists()) == (2, False)
+
+
+def test_the_baseline_of_saved_results_may_be_the_file_of_a_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = call(capsys, "evaluate", *RUNS, *JUDGED, "-m", "AiP", "-f", "json", "-o", "all.json")
+    assert done.code == 0, done.err
+    by_file = rows(capsys, "all.json", "--baseline", RUNS[1])
+    assert by_file == rows(capsys, "all.json", "--baseline", Path(RUNS[1]).stem)
+    assert {row["other"] for row in by_file} == {Path(RUNS[1]).stem}

@@ -263,3 +263,20 @@ def test_sizes_are_those_of_the_file_unless_recomputed(
     assert values(evaluate(capsys, *args).out)[key] == pytest.approx(2 * 0.6)
     recomputed = evaluate(capsys, *args, "--recompute")
     assert values(recomputed.out)[key] == pytest.approx(2 * 0.8)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        '<BEPD><generator value="PassageTargetGenerator"/><a value="10"/></BEPD>',
+        '<EPRUM><a value="10"/></EPRUM>',
+        '<EPRUM><behaviour value="BEPDistance"><t value="2"/></behaviour></EPRUM>',
+        '<EPRUM><behaviour value="Classic"><a value="2"/></behaviour></EPRUM>',
+    ],
+)
+def test_an_element_where_it_has_no_meaning_is_refused(
+    entry: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "m.xml").write_text(f"<metrics>{entry}</metrics>")
+    outcome = evaluate(capsys, "runs/strict.xml", "-j", "x", "--config", "m.xml")
+    assert_refused(outcome, "m.xml:1: unknown or repeated element <")

@@ -213,7 +213,7 @@ def test_conversions_that_cannot_be_filtered(
         (("elements.jsonl", "--cas", "SV"), "foveal: --cas needs the topics' queries; give them"),
         (("highlights.jsonl", *cas), "foveal: there are no assessed elements to leave out; derive"),
         (("run", *cas), "foveal: --cas is for judgements; run holds a run"),
-        (("elements.jsonl", "--tag-classes", "ieee"), "foveal: --support-judgements, --documents"),
+        (("elements.jsonl", "--tag-classes", "ieee"), "foveal: --tag-classes is for --cas"),
     ):
         refused = call(capsys, "convert", args[0], "out", "--to", "jsonl", *args[1:])
         assert_refused(refused, message)

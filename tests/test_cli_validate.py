@@ -54,7 +54,7 @@ def test_bad_lines_and_what_is_wrong_with_the_others_come_together(
     assert outcome.out.splitlines() == [
         "run:2: score 'x' is not a finite number [run.score]",
         "run:3: 4 fields found, expected 8: topic Q0 doc rank rsv runid start length [line.fields]",
-        "run:4: start -1 is out of range; expected a number from 0 to 1099511627776 [span.offset]",
+        "run:4: start -1 is not a whole number from 0 to 1099511627776 [span.offset]",
         "run:5: overlaps the result on line 1 (topic '1', document 'd') [run.overlap]",
     ]
 

@@ -206,7 +206,7 @@ def test_topics_without_judgement_are_named() -> None:
         ({"1": [{"doc": "d", "start": 0, "end": 9, "length": 5}]}, "past the document's length 5"),
         ({"1": [{"doc": "d", "start": i, "end": 9, "length": 9 + i} for i in (0, 1)]}, "differs"),
         ({"1": {"d": {"spans": [], "length": 5, "bep": 9}}}, "bep 9 is past the document's length"),
-        ({"1": {"d": {"spans": [], "length": -5}}}, "length -5 is out of range"),
+        ({"1": {"d": {"spans": [], "length": -5}}}, "length -5 is not a whole number from"),
         ({"1": [{"doc": "d", "start": 0, "end": 9, "sets": "a"}]}, "expected a list of names"),
         ({"1": {"d": {"span": [(0, 5)]}}}, "or a dict with it as spans"),
         ({"1": [("d", 0, 5, float("nan"))]}, "judgements:1: grade nan is not a finite number"),
@@ -388,7 +388,7 @@ def test_wrong_results_are_named_by_number_and_topic() -> None:
         ),
         "run:4: topic '2': end is str 'x'; expected a whole number",
     ]
-    assert "run:2: start -3 is out of range" in refused({"1": found["1"]})
+    assert "run:2: start -3 is not a whole number from" in refused({"1": found["1"]})
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,7 @@ def test_wrong_results_are_named_by_number_and_topic() -> None:
         ({"1": [{"doc": "d", "start": 3}]}, "start and end belong together; one is missing"),
         ({"1": [("d", 0, 5, float("nan"))]}, "score nan is not a finite number"),
         ({"1": [("d", 0, 10**30)]}, "expected a whole number"),
-        ({"1": [("d", 0, 2**60)]}, "expected a number from 0 to 1099511627776"),
+        ({"1": [("d", 0, 2**60)]}, "is not a whole number from 0 to 1099511627776"),
         ({"all": [("d", 0, 5)]}, "a topic may not be called 'all'"),
         ({1.5: [("d", 0, 5)]}, "topic is float 1.5; expected text"),
         ({"1": [("d\ud800", 0, 5)]}, "half a character"),
@@ -412,7 +412,10 @@ def test_wrong_results_are_named_by_number_and_topic() -> None:
             {"1": [{"doc": "d", "start": 3, "end": 4, "text": "abc"}]},
             "[3,4) has length 1, but its text has 3",
         ),
-        ({"1": [{"doc": "d", "start": 3, "end": 4, "tokens": -1}]}, "tokens -1 is out of range"),
+        (
+            {"1": [{"doc": "d", "start": 3, "end": 4, "tokens": -1}]},
+            "tokens -1 is not a whole number from",
+        ),
         ({"1": [{"doc": "d", "text": "abc"}]}, "give start and end, or texts="),
         ({"1": [{"doc": "d", "start": True, "end": 4}]}, "start is bool True"),
         ("my.run", "foveal.read_run and foveal.read_judgements read files"),

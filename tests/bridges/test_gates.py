@@ -156,7 +156,7 @@ def test_a_saved_file_must_hold_the_baseline() -> None:
         with_baseline(evaluate(WORSE, TRUTH, "charR"), several, "main.json")
     own = evaluate(returned("old", [9] * 8), TRUTH, "charR")
     assert with_baseline(own, several, "main.json")[1] == "old (baseline)"
-    with pytest.raises(UsageError, match="no measure in common"):
+    with pytest.raises(UsageError, match="none in common"):
         with_baseline(evaluate(WORSE, TRUTH, "charP"), evaluate(OLD, TRUTH, "charR"), "main.json")
 
 

@@ -197,16 +197,14 @@ def test_classes_of_tags() -> None:
             parse_tag_classes([bad])
 
 
-FOR_CAS = "--support-judgements, --documents and --tag-classes"
-
-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
         ({"cas": "SV"}, "--cas needs the topics' queries; give them (--topics-file)"),
-        ({"support_judgements": ("s",)}, f"{FOR_CAS} are for --cas; there is none"),
-        ({"documents": "d"}, f"{FOR_CAS} are for --cas; there is none"),
-        ({"tag_classes": ("ieee",)}, f"{FOR_CAS} are for --cas; there is none"),
+        ({"support_judgements": ("s",)}, "--support-judgements is for --cas, which is not given"),
+        ({"documents": "d"}, "--documents is for --cas, which is not given"),
+        ({"tag_classes": ("ieee",)}, "--tag-classes is for --cas, which is not given"),
+        ({"name_from": "title"}, "--name-from is for --documents, which is not given"),
         ({"cas": "SX"}, "cas 'SX' is not one of VV, SV, VS, SS"),
     ],
 )

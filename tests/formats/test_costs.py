@@ -47,7 +47,7 @@ def test_without_tokens_there_are_none(tmp_path: Path) -> None:
 def test_negative_tokens_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(LINES.replace('"tokens": 9', '"tokens": -2'))
-    with pytest.raises(InputError, match=r"bad.jsonl:3: tokens -2 is out of range"):
+    with pytest.raises(InputError, match=r"bad.jsonl:3: tokens -2 is not a whole number from"):
         foveal.read_run(path)
 
 

@@ -164,10 +164,10 @@ def test_the_rule_for_white_space_is_kept(declared: str, rule: str) -> None:
     ("line", "message"),
     [
         (sized(rsize="10"), "rsize 10 is more than size 9"),
-        (sized(size="-9"), "size '-9' is out of range"),
-        (sized(rsize="many"), "rsize 'many' is out of range"),
-        (sized(size="9" * 30), f"size '{'9' * 30}' is out of range"),
-        (sized(size="9" * 13), f"size '{'9' * 13}' is out of range"),
+        (sized(size="-9"), "size '-9' is not a whole number from"),
+        (sized(rsize="many"), "rsize 'many' is not a whole number from"),
+        (sized(size="9" * 30), f"size '{'9' * 30}' is not a whole number from"),
+        (sized(size="9" * 13), f"size '{'9' * 13}' is not a whole number from"),
         ('<element path="/a" size="9"/>', "rsize is missing"),
         (sized("a/b"), "path 'a/b' of an element; expected /path[1]"),
         (sized("/a/text()[1]"), "path '/a/text()[1]' of an element"),
@@ -191,7 +191,7 @@ def test_the_rule_for_white_space_is_kept(declared: str, rule: str) -> None:
         ('<path path="/a" coverage="E"/>', "relevance missing; expected one of 0 1 2 3"),
         ('<passage start="/a"/>', "end missing of a passage; expected an XPath"),
         ('<passage start="a" end="/b"/>', "start 'a' of a passage"),
-        ('<passage start="/a" end="/b" size="some"/>', "size 'some' is out of range"),
+        ('<passage start="/a" end="/b" size="some"/>', "size 'some' is not a whole number from"),
         ("<best-entry-point/>", "start missing of a passage or entry point; expected an XPath"),
     ],
 )

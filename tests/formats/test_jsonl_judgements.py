@@ -226,12 +226,12 @@ def test_a_header_that_says_something_else_is_refused(
         (
             None,
             [{"xpath": "/a", "size": 9, "rsize": -1}],
-            "rsize -1 is out of range",
+            "rsize -1 is not a whole number from",
         ),
         (
             None,
             [{"xpath": "/a", "size": 1 << 50, "rsize": 1}],
-            "size 1125899906842624 is out of range",
+            "size 1125899906842624 is not a whole number from",
         ),
         (None, [{"xpath": "/a", "rsize": 1}], "size is missing"),
         (None, [{"xpath": "/a"}], "size is missing"),
@@ -332,8 +332,14 @@ def test_nothing_is_lost_in_a_round_trip() -> None:
             "start and end belong together; one is missing",
         ),
         ('{"topic":"1","doc":"D","spans":[{"start":5,"end":1}]}', "end 1 is before start 5"),
-        ('{"topic":"1","doc":"D","spans":[{"start":-5,"end":1}]}', "start -5 is out of range"),
-        ('{"topic":"1","doc":"D","spans":[{"start":0,"end":-1}]}', "end -1 is out of range"),
+        (
+            '{"topic":"1","doc":"D","spans":[{"start":-5,"end":1}]}',
+            "start -5 is not a whole number from",
+        ),
+        (
+            '{"topic":"1","doc":"D","spans":[{"start":0,"end":-1}]}',
+            "end -1 is not a whole number from",
+        ),
         (
             '{"topic":"1","doc":"D","spans":[{"start":"a","end":1}]}',
             "$.spans[0].start: expected `int`, got `str`",
@@ -346,9 +352,9 @@ def test_nothing_is_lost_in_a_round_trip() -> None:
             '{"topic":"1","doc":"D","length":9,"spans":[{"start":0,"end":10}]}',
             "end 10 is past the document's length 9",
         ),
-        ('{"topic":"1","doc":"D","length":-9,"spans":[]}', "length -9 is out of range"),
+        ('{"topic":"1","doc":"D","length":-9,"spans":[]}', "length -9 is not a whole number from"),
         ('{"topic":"1","doc":"D","length":4611686018427387904,"spans":[]}', "length 46116860184"),
-        ('{"topic":"1","doc":"D","bep":-9,"spans":[]}', "bep -9 is out of range"),
+        ('{"topic":"1","doc":"D","bep":-9,"spans":[]}', "bep -9 is not a whole number from"),
         (
             '{"topic":"1","doc":"D","length":8,"bep":9,"spans":[]}',
             "bep 9 is past the document's length 8",

@@ -108,7 +108,7 @@ def test_a_pool_may_be_empty() -> None:
         ({"runs": {"a": 1}}, "$.runs: expected `array`, got `object`"),
         ({"start": 3}, "start and end belong together"),
         ({"start": 9, "end": 3}, "end 3 is before start 9"),
-        ({"start": -1, "end": 3}, "start -1 is out of range"),
+        ({"start": -1, "end": 3}, "start -1 is not a whole number from"),
         ({"xpath": "b[1]"}, "'b[1]' is not an XPath"),
     ],
 )

@@ -16,8 +16,8 @@ FIELDS = {
     "1 Q0 {} 1 9 m 0 4 0": "9 fields found",
     "1 Q0 {} 1 x m 0 4": "score 'x' is not a finite number",
     "1 Q0 {} 1 inf m 0 4": "score 'inf' is not a finite number",
-    "1 Q0 {} 1 9 m -3 4": "start -3 is out of range",
-    "1 Q0 {} 1 9 m 0 -4": "length -4 is out of range",
+    "1 Q0 {} 1 9 m -3 4": "start -3 is not a whole number from",
+    "1 Q0 {} 1 9 m 0 -4": "length -4 is not a whole number from",
     "1 Q0 \xff{} 1 9 m 0 4": "byte 0xff is not valid UTF-8",
 }
 OBJECTS = {
@@ -41,7 +41,7 @@ RESULTS = {
     "<file>{}</file><rank>1</rank>": "result with path missing and passage missing",
     "<file>{}</file><path>a</path><rank>1</rank>": "path 'a', passage missing",
     "<file>{}</file><file>e</file><path>/a</path><rank>1</rank>": "a second <file>",
-    "<file>{}</file><path>/a</path><rank>x</rank>": "rank 'x' is out of range",
+    "<file>{}</file><path>/a</path><rank>x</rank>": "rank 'x' is not a whole number from",
     "<file>{}</file><path>/a</path>": "rank is missing here",
 }
 
@@ -162,7 +162,7 @@ def result(doc: str, rank: object = 1) -> str:
 )
 def test_what_comments_and_character_data_say_of_results_is_no_result(aside: str) -> None:
     text = submission(aside, result("d", "x"), result("e", 2), result("f", "y"))
-    lines = {3: "rank 'x' is out of range", 5: "rank 'y' is out of range"}
+    lines = {3: "rank 'x' is not a whole number from", 5: "rank 'y' is not a whole number from"}
     assert_told(text, lines, ["e"])
 
 
@@ -170,7 +170,7 @@ def test_a_document_type_with_entities_is_passed_over() -> None:
     text = submission(result("d", "x"), result("&e;", 2))
     subset = '<!DOCTYPE inex-submission [\n<!ENTITY e "<result>">\n<!ENTITY e2 "z">\n]>\n'
     text = subset + text.replace("&e;", "&e2;")
-    assert_told(text, {6: "rank 'x' is out of range"}, ["z"])
+    assert_told(text, {6: "rank 'x' is not a whole number from"}, ["z"])
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_submissions_in_utf16_are_looked_at_to_the_end(encoding: str, declared: 
 
 def test_the_lines_of_old_machines_count() -> None:
     text = submission(result("d", "x"), result("e"), sep="\r")
-    assert_told(text, {2: "rank 'x' is out of range"}, ["e"])
+    assert_told(text, {2: "rank 'x' is not a whole number from"}, ["e"])
 
 
 def test_a_result_in_a_result_is_taken_out_with_it() -> None:

@@ -64,7 +64,7 @@ def test_judgements_of_numbers_stay_what_they_are() -> None:
     ("read", "text", "message"),
     [
         (read_run, RUN + "200 d1 3 1 0 4\n", "x:4: 6 fields found, expected 7"),
-        (read_run, RUN + "200 d1 3 1 -5 4 ours\n", "x:4: start -5 is out of range"),
+        (read_run, RUN + "200 d1 3 1 -5 4 ours\n", "x:4: start -5 is not a whole number from"),
         (read_run, GOLD, "x:1: these are judgements"),
         (read_judgements, RUN, "x:1: this is a run"),
         (read_judgements, GOLD + "201\td1\t4\tx\tp53\n", "x:4: length 'x'"),

@@ -475,7 +475,8 @@ def read_gold(
 def _read(path: str | Path | Source, name: str | None) -> GoldFile:
     """Read a file of a format, which is detected by default; a folder of BEIR has one file."""
     if name is not None and name not in GOLD_FORMATS:
-        raise UsageError(f"unknown format {name!r}; expected {' or '.join(GOLD_FORMATS)}")
+        known = (*GOLD_FORMATS, *RUN_FORMATS)
+        raise UsageError(f"unknown format {name!r}; expected {' or '.join(known)}")
     if name == "beir" and not isinstance(path, Source) and Path(path).is_dir():
         found = sorted(Path(path).glob("qrels/*.tsv"))
         if len(found) != 1:

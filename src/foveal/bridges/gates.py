@@ -178,7 +178,10 @@ def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results,
     results, saved = results.without_groups(), saved.without_groups()
     shared = [label for label in results.measures if label in saved.measures]
     if not shared:
-        raise UsageError(f"{path} has no measure in common with the runs: {some(saved.measures)}")
+        held, scored = some(saved.measures), some(results.measures)
+        raise UsageError(
+            f"{path} holds {held}, and the runs are scored by {scored}: none in common"
+        )
     name = picked if picked not in results.runs else f"{picked} (baseline)"
     while name in results.runs:
         name += "_"

@@ -147,14 +147,11 @@ def _take_or_score(
     if baseline and not place.exists() and (place.suffix == ".json" or len(place.parts) > 1):
         raise InputError.at("file.missing", baseline, None, "no such file; expected the baseline")
     is_file = baseline is not None and place.is_file()
-    own = [
-        i for i, run in enumerate(runs) if is_file and Path(run).exists() and place.samefile(run)
-    ]
-    if is_file and not own:
+    if is_file and not any(Path(run).exists() and place.samefile(run) for run in runs):
         if place.suffix == ".json":
             (saved,) = shared.read_saved([str(place)])
         elif judgements:
-            own, runs = [len(runs)], [*runs, str(place)]
+            runs = [*runs, str(place)]
     if judgements:
         opened, truth = shared.open_inputs(runs, judgements)
         score = partial(shared.score_runs, task=task)
@@ -163,11 +160,13 @@ def _take_or_score(
     else:
         groups = options.pop("groups")
         shared.check_saved(task, options)
-        joined = Results.joined(shared.read_saved(runs))
-        (results,) = take_or_score(joined, None, measures, {})
+        (results,) = take_or_score(Results.joined(shared.read_saved(runs)), None, measures, {})
         results = results if groups is None else add_groups(results, groups)
     if saved is not None:
         return with_baseline(results, saved, str(baseline))
-    if judgements and own and baseline not in results.runs:
-        baseline = results.runs[own[0]]
+    for meta in results.meta.get("parts", [results.meta]) if is_file else ():
+        files = (own["path"] for own in meta.get("inputs", ()) if own["kind"] == "run")
+        for path, name in zip(files, meta["topics"]["runs"], strict=False):
+            if Path(path).exists() and place.samefile(path) and baseline not in results.runs:
+                baseline = name
     return results, baseline

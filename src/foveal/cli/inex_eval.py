@@ -67,7 +67,6 @@ def command(
     for table in tables:
         warn(f"{table.file}: {warning}" for warning in table.warnings)
     emit("".join(table.text(per_topic=per_topic) for table in tables), None)
-    for problem in rejected:
-        click.echo(problem, err=True)
     if rejected:
+        click.echo("\n".join(map(str, rejected)), err=True)
         sys.exit(2)

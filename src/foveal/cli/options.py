@@ -387,7 +387,7 @@ def scoring_options(*, one_measure: bool = False) -> Decorator:
 
     A command with `one_measure` has no task and no measure of elements, and works in this process.
     """
-    measure = option("-m --measure=M", "The measure.", default="charR")
+    measure = option("-m --measure=M...", "The measure.", default=("charR",))
     elements = "topics_file exclude_tags recompute snap truncate cas support_judgements tag_classes"
     return combine_options(
         judgements_option(),

@@ -53,10 +53,12 @@ class CasFilter:
     @classmethod
     def from_options(cls, options: Options, topics: Topics | None = None) -> CasFilter | None:
         """Return the filter of the options, None without one; `topics` saves reading the file."""
+        if options.name_from and not options.documents:
+            raise UsageError("--name-from is for --documents, which is not given")
         if options.cas is None:
-            if options.support_judgements or options.documents or options.tag_classes:
-                text = "--support-judgements, --documents and --tag-classes are for --cas"
-                raise UsageError(f"{text}; there is none")
+            for name in ("support_judgements", "documents", "tag_classes"):
+                if getattr(options, name):
+                    raise UsageError(f"--{name.replace('_', '-')} is for --cas, which is not given")
             return None
         if topics is None and options.topics_file is not None:
             topics = read_topics(options.topics_file)

@@ -205,6 +205,13 @@ _VALUES: Mapping[str, Sequence[str]] = {
     "behaviour": tuple(_BEHAVIOURS),
 }
 """The elements of entries, and their values where these are not numbers."""
+_INSIDE = {
+    "BEPD": ("a",),
+    "EPRUM": ("binary", "generator", "quantisation", "behaviour"),
+    "BEPDistance": ("a",),
+    "T2I": ("t",),
+}
+"""The elements that may be in an entry, or in a behaviour."""
 
 
 def read_metrics(source: Source) -> tuple[TaskBlock, ...]:
@@ -232,7 +239,9 @@ def read_metrics(source: Source) -> tuple[TaskBlock, ...]:
             raise refuse(entry, text)
         for i in range(entry + 1, int(markup.end[entry])):
             name, value = markup.tags[i].lower(), markup.attributes.get(i, {}).get("value", "")
-            if name not in _VALUES or name in values:
+            level = int(markup.depth[i] - markup.depth[entry])
+            within = {1: tag, 2: values.get("behaviour", "")}.get(level, "")
+            if name not in _INSIDE.get(within, ()) or name in values:
                 raise refuse(i, f"unknown or repeated element <{markup.tags[i]}> in <{tag}>")
             try:
                 values[name] = _match_word(value, _VALUES[name]) if _VALUES[name] else value

@@ -145,7 +145,7 @@ class Evaluation:
             from foveal.formats import read_topics
 
             topics = read_topics(own.topics_file)
-        if own.cas or own.support_judgements or own.documents or own.tag_classes:
+        if own.cas or own.support_judgements or own.documents or own.name_from or own.tag_classes:
             from foveal.evaluation.cas_filter import CasFilter
 
             cas = CasFilter.from_options(own, topics)

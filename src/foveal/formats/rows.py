@@ -63,7 +63,7 @@ def range_rule(
     """Return the rule that a column holds whole numbers, maybe as texts, or null."""
     own = pl.col(column)
     possible = own.cast(pl.Int64, strict=False).is_between(least, MAX_OFFSET)
-    expected = f"is out of range; expected a number from {least} to {MAX_OFFSET}"
+    expected = f"is not a whole number from {least} to {MAX_OFFSET}"
     broken = own.is_not_null() & ~possible.fill_null(value=False)
     return RowRule(code, broken, f"{name or column} {{{column}}} {expected}")
 

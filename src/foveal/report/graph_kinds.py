@@ -161,7 +161,7 @@ class GraphKind:
         if self.source == "gains" and isinstance(bare, Cumulated):
             return self.adapt(bare)
         if bare.name not in self.allowed:
-            expected = " or ".join(self.allowed)
+            expected = " or ".join(self.allowed) or "no measure"
             raise UsageError(f"the graph {self.name} does not draw {text!r}; expected {expected}")
         return bare if self.varied else type(bare)(bare.settings)
 
