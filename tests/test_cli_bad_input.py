@@ -64,7 +64,7 @@ def test_an_end_before_its_start_is_named(folder: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("toy Q0 D4 40", "4 fields found, expected 5 or more: topic Q0 doc relchars doclen"),
+        ("toy Q0 D4 40", "fewer than 5 fields; expected topic Q0 doc relchars doclen"),
         ("toy Q0 D4 many 40", "relevant characters 'many' is not a whole number from"),
         ("toy Q0 D1 0 100", "topic 'toy', document 'D1' is already judged on line 1"),
         ("toy Q0 D2 50 50 0 0:50", "topic 'toy', document 'D2' is already judged on line 2"),

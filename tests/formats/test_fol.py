@@ -141,7 +141,7 @@ def test_passages_may_touch_and_stand_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("1 Q0 D2 30", "4 fields found, expected 5 or more: topic Q0 doc relchars doclen"),
+        ("1 Q0 D2 30", "fewer than 5 fields; expected topic Q0 doc relchars doclen"),
         ("1 Q0 D2 x 100", "relevant characters 'x' is not a whole number from"),
         ("1 Q0 D2 -5 100", "relevant characters '-5' is not a whole number from"),
         ("1 Q0 D2 10 1e2", "document length '1e2' is not a whole number from"),

@@ -127,12 +127,18 @@ def _parse_regular(
 
 
 def split_fields(
-    source: Source, names: Iterable[str], problems: tuple[Problem, ...] = (), *, blank: str = " "
+    source: Source,
+    names: Iterable[str],
+    problems: tuple[Problem, ...] = (),
+    *,
+    blank: str = " ",
+    counted: bool = True,
 ) -> RowTable:
     """Return the fields of all lines as texts, the last with the rest of its line.
 
-    ``fields`` is the number of fields of the line; those that it lacks are null. Comments and blank
-    lines are left out. `blank` may be a tab; else any white space is one blank.
+    ``fields`` is the number of fields of the line, unless `counted` is false; those that it lacks
+    are null. Comments and blank lines are left out. `blank` may be a tab; else any white space is
+    one blank.
     """
     text = b"\n%b\n" % source.data.removesuffix(b"\n")
     is_blank = np.frombuffer(text, dtype=np.uint8) <= ord(" ")
@@ -147,7 +153,8 @@ def split_fields(
     frame = lines.str.splitn(blank, len(names)).struct.rename_fields(names).struct.unnest()
     if blank != " ":
         frame = frame.with_columns(pl.all().str.strip_chars())
-    frame = frame.with_columns(fields=lines.str.count_matches(blank, literal=True) + 1)
+    if counted:
+        frame = frame.with_columns(fields=lines.str.count_matches(blank, literal=True) + 1)
     return RowTable(frame, source.numbered(line), problems)
 
 
@@ -353,7 +360,7 @@ _LINE_RULES = (
     RowRule(
         "line.fields",
         pl.col("doclen").is_null(),
-        "{fields} fields found, expected 5 or more: topic Q0 doc relchars doclen [bep off:len ...]",
+        "fewer than 5 fields; expected topic Q0 doc relchars doclen [bep off:len ...]",
     ),
     range_rule("relchars", "line.number", "relevant characters"),
     range_rule("doclen", "line.number", "document length"),
@@ -388,7 +395,7 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     problems = tuple[Problem, ...]()
     if not source.data.isascii():
         source, problems = source.drop_undecodable()
-    table = split_fields(source, _COLUMNS, problems)
+    table = split_fields(source, _COLUMNS, problems, counted=False)
     is_good = table.frame["passages"].str.contains(_GOOD_PASSAGES).all()
     suspect = pl.lit(None, pl.String) if is_good else _SUSPECT
     table = table._replace(frame=table.frame.with_columns(suspect=suspect))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from html import escape
 from itertools import compress
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -50,6 +49,8 @@ class Columns(Locked):
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         return f"{escape(repr(self))}{self.to_frame()._repr_html_()}"
 
     @property
