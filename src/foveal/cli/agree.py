@@ -19,9 +19,7 @@ from foveal.cli.shared import emit_result, warn
 @opt.collection_option("where judgements are XPaths or lack the lengths of documents")
 @opt.shared_options("only_topics per_topic output")
 @opt.format_option(more="; json holds everything")
-def command(
-    judgements: tuple[str, ...], collection: str | None, only_topics: Any, **shown: Any
-) -> None:
+def command(judgements: Any, collection: str | None, only_topics: Any, **shown: Any) -> None:
     """Measure the agreement of assessors.
 
     Judgements of two or more assessors are compared on the documents that both of a pair judged:

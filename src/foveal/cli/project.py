@@ -9,7 +9,7 @@ import click
 
 from foveal.cli import options as opt
 from foveal.cli.budget import parse_budgets
-from foveal.cli.shared import emit, emit_result, warn
+from foveal.cli.shared import emit, emit_result, refuse_unused, warn
 from foveal.errors import UsageError
 from foveal.formats.result_files import separated
 
@@ -72,6 +72,8 @@ def command(judgements: tuple[str, ...], **options: Any) -> None:
 
     names = ("at", "assessors", "grades", "threshold", "per_topic", "form", "output")
     at, assessors, grades, threshold, per_topic, form, output = map(options.pop, names)
+    if form != "qrels":
+        refuse_unused(click.get_current_context(), {"grades": "qrels", "threshold": "qrels"})
     truth = read_judgements(list(judgements))
     warn(truth.notes)
     taken = list(_list_divisions(truth, **options))
