@@ -116,7 +116,7 @@ def number_rows(*keys: pl.Series | Ints) -> NumberedRows:
     is_first = first == np.arange(len(first))
     number = (np.cumsum(is_first) - 1)[first] if len(again) else first
     if len(rows) < len(opens):
-        number = np.repeat(number, np.diff(rows, append=len(opens)))
+        number = number[np.cumsum(opens) - 1]  # np.repeat takes twice the time
     return NumberedRows(rows[is_first], number)
 
 

@@ -260,7 +260,7 @@ def all_apart(start: Ints, end: Ints, group: Ints) -> bool:
     if bits + of_end + int(group.max()).bit_length() >= 63:
         return False  # the three numbers do not fit into one
     key = (group << of_end | start) << bits | size
-    key.sort(kind="stable")  # which is fast where little is out of order
+    key.sort()
     begin = key >> bits
     until = begin + (key & (1 << bits) - 1)
     return not (begin[1:] < until[:-1]).any()

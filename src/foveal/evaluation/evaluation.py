@@ -244,8 +244,9 @@ class Evaluation:
             # The share of judged documents among the first 10 results of each topic.
             sizes = np.minimum(np.diff(own.bounds), score_warnings.TOP)
             top = np.arange(min(score_warnings.TOP, int(sizes.max(initial=0))))
-            rows = np.minimum(own.bounds[:-1, None] + top, len(alignment.row) - 1)
-            seen = ((alignment.row[rows] >= 0) & (top < sizes[:, None])).sum(axis=1)
+            rows = np.minimum(own.bounds[:-1, None] + top, len(own) - 1)
+            judged = alignment.document_row[own.documents.number[rows]] >= 0
+            seen = (judged & (top < sizes[:, None])).sum(axis=1)
             shares = np.where(sizes > 0, seen, np.nan) / np.maximum(sizes, 1)
             names = None
             if not alignment.in_judgements.all():

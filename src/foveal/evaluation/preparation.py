@@ -7,7 +7,7 @@ option allows it. Measures whose inputs are missing are refused, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -439,33 +439,37 @@ def refuse_topics(
     return InputError.at("run.unjudged_topics", path, None, text)
 
 
+def _mark_passages(run: Run) -> Bools:
+    """Return a mask of the results that are neither elements nor whole documents."""
+    from foveal.collection.placement import is_element, is_whole_document
+
+    return ~is_element(run) & ~is_whole_document(run)
+
+
 def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
     """Refuse measures whose inputs are missing, naming what would supply them."""
     gold, run = alignment.gold, alignment.run
     judgements, forest = gold.judgements, gold.forest
     needs = {need for measure in measures for need in measure.needs}
     # What the judgements lack, and the results that lack something.
-    absent: dict[Need, bool | Bools] = {
-        Need.TEXT: not judgements.has_text,
-        Need.BEP: gold.no_bep,
-        Need.RELEVANT_LENGTHS: gold.unmeasured,
-        Need.MEAN_LENGTH: bool(np.isnan(gold.mean_length)),
-        Need.ELEMENTS: Need.ELEMENTS in needs and not gold.element_size.any(),
-        Need.STRUCTURE: forest is None,
-        Need.ELEMENT_SIZES: forest is not None and not forest.placed,
-        Need.COLLECTION_SIZE: gold.collection_elements is None,
-        Need.SPANS: ~alignment.placed,
-        Need.LENGTHS: alignment.length < 0,
+    absent: dict[Need, Callable[[], bool | Bools]] = {
+        Need.TEXT: lambda: not judgements.has_text,
+        Need.BEP: lambda: gold.no_bep,
+        Need.RELEVANT_LENGTHS: lambda: gold.unmeasured,
+        Need.MEAN_LENGTH: lambda: bool(np.isnan(gold.mean_length)),
+        Need.ELEMENTS: lambda: not gold.element_size.any(),
+        Need.STRUCTURE: lambda: forest is None,
+        Need.ELEMENT_SIZES: lambda: forest is not None and not forest.placed,
+        Need.COLLECTION_SIZE: lambda: gold.collection_elements is None,
+        Need.SPANS: lambda: ~alignment.placed,
+        Need.LENGTHS: lambda: alignment.length < 0,
+        Need.RELEVANT_SPANS: lambda: ~alignment.placed & alignment.relevant,
+        Need.RELEVANT_STARTS: lambda: (run.start < 0) & alignment.relevant,
+        # A collection has refused results that are not elements.
+        Need.ELEMENT_RESULTS: lambda: run.length is None and _mark_passages(run),
     }
-    if not needs.isdisjoint((Need.RELEVANT_SPANS, Need.RELEVANT_STARTS)):
-        absent[Need.RELEVANT_SPANS] = ~alignment.placed & alignment.relevant
-        absent[Need.RELEVANT_STARTS] = (run.start < 0) & alignment.relevant
-    # On a collection all results are elements, or it does not hold them.
-    if Need.ELEMENT_RESULTS in needs and run.length is None:
-        from foveal.collection.placement import is_element, is_whole_document
-
-        absent[Need.ELEMENT_RESULTS] = ~is_element(run) & ~is_whole_document(run)
-    missing = {need: lack for need, lack in absent.items() if need in needs and np.any(lack)}
+    lacks = {need: absent[need]() for need in needs}
+    missing = {need: lack for need, lack in lacks.items() if np.any(lack)}
     path = judgements.sources[0].path
     for measure in measures:
         try:

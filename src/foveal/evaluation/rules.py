@@ -130,7 +130,7 @@ def find_overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
 def _find_shared_text(alignment: Alignment, *, repeats: bool = True) -> Broken:
     """Find results that share text with an earlier one, or that repeat one if `repeats`."""
     run = alignment.run
-    if alignment.placed.all() and not len(alignment.conflicts[0]):
+    if (alignment.all_have_text or alignment.placed.all()) and not len(alignment.conflicts[0]):
         return _NOTHING
     start, end, known = find_overlap_extents(run.with_columns(end=alignment.end))
     rows = np.flatnonzero(known)

@@ -196,7 +196,8 @@ class Alignment(_WithCache):
         self.judged_topic = np.array([gold.topic_at[t] for t in run.topics], dtype=np.int64)
         """Number of each topic of the run in the judgements."""
         # Each document of a topic is looked up once: a half or a third of the results.
-        code = gold.docs.find(gather(run.doc, run.documents.first_rows))
+        self.code = code = gold.docs.find(gather(run.doc, run.documents.first_rows))
+        """Number of each document among all judged ones, in the order of `Run.documents`."""
         self.in_judgements: Bools = code >= 0
         """True for documents that are judged for any topic, in the order of `Run.documents`."""
         some = np.flatnonzero(self.in_judgements)
@@ -209,20 +210,11 @@ class Alignment(_WithCache):
             self.document_row
         ]
         """True for relevant documents, in the order of `Run.documents`."""
-        self.row = self.document_row[run.documents.number]
-        """The judgement of each result's document, `UNKNOWN` if unjudged."""
-        # The last length is for UNKNOWN.
-        length = np.append(gold.doc_length, UNKNOWN)[code][run.documents.number]
-        self.length: Ints = (
-            length if run.length is None else np.where(length < 0, run.length, length)
-        )
         whole = (run.end < 0) & (run.start >= 0)
         self.end: Ints = np.where(whole, self.length, run.end) if whole.any() else run.end
         """End of each result; a whole document ends at its length where that is known."""
         self.full_size: Ints = np.maximum(self.end - run.start, 0)
         """Characters of each result, whatever `overlap` says."""
-        self.placed: Bools = (run.start >= 0) & (self.end >= 0)
-        """True for results that have a start and an end."""
         self.all_have_text = bool((self.end > run.start).all())  # both are -1 without a place
         """True if every result has a place and at least one character."""
 
@@ -251,6 +243,23 @@ class Alignment(_WithCache):
     def topic(self, name: str) -> TopicView:
         """Return the view of a judged topic; it is empty if the run has no results for it."""
         return TopicView(self, name)
+
+    @cached_property
+    def row(self) -> Ints:
+        """The judgement of each result's document, `UNKNOWN` if unjudged."""
+        return self.document_row[self.run.documents.number]
+
+    @cached_property
+    def length(self) -> Ints:
+        """Length of each result's document, `UNKNOWN` where neither side knows it."""
+        # The last length is for documents without a judgement.
+        judged = np.append(self.gold.doc_length, UNKNOWN)[self.code][self.run.documents.number]
+        return judged if self.run.length is None else np.where(judged < 0, self.run.length, judged)
+
+    @cached_property
+    def placed(self) -> Bools:
+        """True for results that have a start and an end."""
+        return (self.run.start >= 0) & (self.end >= 0)
 
     @property
     def relevant(self) -> Bools:
