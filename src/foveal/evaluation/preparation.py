@@ -461,7 +461,7 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         Need.STRUCTURE: lambda: forest is None,
         Need.ELEMENT_SIZES: lambda: forest is not None and not forest.placed,
         Need.COLLECTION_SIZE: lambda: gold.collection_elements is None,
-        Need.SPANS: lambda: ~alignment.placed,
+        Need.SPANS: lambda: not alignment.all_have_text and ~alignment.placed,
         Need.LENGTHS: lambda: alignment.length < 0,
         Need.RELEVANT_SPANS: lambda: ~alignment.placed & alignment.relevant,
         Need.RELEVANT_STARTS: lambda: (run.start < 0) & alignment.relevant,

@@ -196,8 +196,7 @@ class Alignment(_WithCache):
         self.judged_topic = np.array([gold.topic_at[t] for t in run.topics], dtype=np.int64)
         """Number of each topic of the run in the judgements."""
         # Each document of a topic is looked up once: a half or a third of the results.
-        self.code = code = gold.docs.find(gather(run.doc, run.documents.first_rows))
-        """Number of each document among all judged ones, in the order of `Run.documents`."""
+        code = gold.docs.find(gather(run.doc, run.documents.first_rows))
         self.in_judgements: Bools = code >= 0
         """True for documents that are judged for any topic, in the order of `Run.documents`."""
         some = np.flatnonzero(self.in_judgements)
@@ -210,6 +209,12 @@ class Alignment(_WithCache):
             self.document_row
         ]
         """True for relevant documents, in the order of `Run.documents`."""
+        # The last length is for documents without a judgement.
+        length = np.append(gold.doc_length, UNKNOWN)[code][run.documents.number]
+        self.length: Ints = (
+            length if run.length is None else np.where(length < 0, run.length, length)
+        )
+        """Length of each result's document, `UNKNOWN` where neither side knows it."""
         whole = (run.end < 0) & (run.start >= 0)
         self.end: Ints = np.where(whole, self.length, run.end) if whole.any() else run.end
         """End of each result; a whole document ends at its length where that is known."""
@@ -248,13 +253,6 @@ class Alignment(_WithCache):
     def row(self) -> Ints:
         """The judgement of each result's document, `UNKNOWN` if unjudged."""
         return self.document_row[self.run.documents.number]
-
-    @cached_property
-    def length(self) -> Ints:
-        """Length of each result's document, `UNKNOWN` where neither side knows it."""
-        # The last length is for documents without a judgement.
-        judged = np.append(self.gold.doc_length, UNKNOWN)[self.code][self.run.documents.number]
-        return judged if self.run.length is None else np.where(judged < 0, self.run.length, judged)
 
     @cached_property
     def placed(self) -> Bools:
