@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from foveal.lookup import (
     CachedTextFunction,
+    GrowingTable,
     KeyTable,
     find_first_hashes,
     gather,
@@ -165,20 +166,30 @@ def test_a_function_is_called_once_for_each_text(columns: list[list[str | None]]
 @quick
 @given(st.lists(some_texts, max_size=5), st.integers(0, 4))
 def test_a_small_cache_gives_the_same_values(columns: list[list[str | None]], most: int) -> None:
-    cached = CachedTextFunction(Recorder(), most)
+    cached = CachedTextFunction(Recorder(), GrowingTable(most))
     for texts in columns:
         assert cached(series(texts)).tolist() == [naive(text) for text in texts]
 
 
 def test_a_cache_starts_again_when_it_is_full() -> None:
     function = Recorder()
-    cached = CachedTextFunction(function, most=2)
+    cached = CachedTextFunction(function, GrowingTable(most=2))
     cached(series(["a", "b"]))
     cached(series(["a", "b"]))
     assert function.asked == ["a", "b"]
     cached(series(["c"]))
     cached(series(["a"]))
     assert function.asked == ["a", "b", "c", "a"]
+
+
+def test_functions_of_one_table_know_their_own_values() -> None:
+    table, asked = GrowingTable(most=3), [["a", "bb"], ["bb", "c"], ["dddd"], ["a", "c"]]
+    length, is_b = (
+        CachedTextFunction(f, table) for f in (len_bytes, lambda texts: texts.str.contains("b"))
+    )
+    for texts in map(series, asked):
+        assert length(texts).tolist() == [len(text) for text in texts]
+        assert is_b(texts).tolist() == ["b" in text for text in texts]
 
 
 def test_threads_get_the_same_values() -> None:

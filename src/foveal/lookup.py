@@ -11,6 +11,7 @@ in one process only, so hashes are never stored or sent.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -190,11 +191,55 @@ class KeyTable:
         return number
 
 
-class CachedTextFunction:
-    """A function from texts to whole numbers, called once for each distinct text.
+class Numbered(NamedTuple):
+    """The number of each text of a column in a table, and all texts of the table."""
 
-    The runs of a campaign name the same documents and elements over and over. A table that is
-    known is never changed, so threads need no locks.
+    number: Ints
+    keys: pl.Series
+    table: object  # the same until the table is emptied
+
+
+class GrowingTable:
+    """Numbers of texts in the order in which they are first seen; emptied if there are too many.
+
+    The runs of a campaign name the same documents and elements over and over.
+    """
+
+    def __init__(self, most: int = _MOST_CACHED) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._keys, self._table = KeyTable(pl.Series([], dtype=pl.String)), object()
+        self._latest: tuple[pl.Series, Numbered] | None = None
+
+    def __reduce__(self) -> tuple[type[GrowingTable], tuple[int]]:
+        return GrowingTable, (self._most,)
+
+    def number(self, texts: pl.Series) -> Numbered:
+        """Number texts; null is the empty text. The latest column is not looked up again."""
+        latest = self._latest
+        if latest is not None and latest[0] is texts:
+            return latest[1]
+        column = texts.cast(pl.String).fill_null("").rechunk()
+        with self._lock:
+            keys, table = self._keys, self._table
+            number = keys.find(column)
+            if (number < 0).any():
+                # Part of a column keeps all of its text in memory, which would be every run's.
+                new = column.filter(number < 0).unique(maintain_order=True).to_list()
+                keys = KeyTable(pl.concat([keys.keys, pl.Series(new, dtype=pl.String)]))
+                number = keys.find(column)
+                if len(keys.keys) > self._most:
+                    self._keys, self._table = KeyTable(pl.Series([], dtype=pl.String)), object()
+                else:
+                    self._keys = keys
+        found = Numbered(number, keys.keys, table)
+        self._latest = texts, found
+        return found
+
+
+class CachedTextFunction:
+    """A function from texts to whole numbers, called once for each distinct text of a table.
+
+    Functions of the same texts share a table, so that a column is looked up once for all of them.
 
     >>> lengths = CachedTextFunction(lambda texts: print(texts.to_list()) or texts.str.len_bytes())
     >>> lengths(pl.Series(["a", "bcd", "a"])).tolist(), lengths(pl.Series(["ef", "bcd"])).tolist()
@@ -203,25 +248,23 @@ class CachedTextFunction:
     ([1, 3, 1], [2, 3])
     """
 
-    def __init__(self, function: Callable[[pl.Series], Any], most: int = _MOST_CACHED) -> None:
-        self._function, self._most = function, most
-        self._nothing = KeyTable(pl.Series([], dtype=pl.String)), np.empty(0, dtype=np.int64)
-        self._known = self._nothing
+    def __init__(
+        self, function: Callable[[pl.Series], Any], table: GrowingTable | None = None
+    ) -> None:
+        self._function, self._table = function, table or GrowingTable()
+        self._known: tuple[object, Ints] = None, np.empty(0, dtype=np.int64)
 
-    def __reduce__(self) -> tuple[type[CachedTextFunction], tuple[Any, int]]:
-        return CachedTextFunction, (self._function, self._most)
+    def __reduce__(self) -> tuple[type[CachedTextFunction], tuple[Any, GrowingTable]]:
+        return CachedTextFunction, (self._function, self._table)
 
     def __call__(self, texts: pl.Series) -> Ints:
         """Return the value of each text; null is the empty text."""
-        texts, (table, values) = texts.cast(pl.String).fill_null("").rechunk(), self._known
-        number = table.find(texts)
-        if (number < 0).any():
-            # A part of a column keeps all of its text in memory, which would be that of every run.
-            new = texts.filter(number < 0).unique(maintain_order=True).to_list()
-            names = pl.Series(new, dtype=pl.String)
-            values = np.append(values, np.array(self._function(names), dtype=np.int64))
-            table = KeyTable(pl.concat([table.keys, names]))
-            number = table.find(texts)
-            # Of two threads that add at the same time one is forgotten, and asks again later.
-            self._known = (table, values) if len(values) <= self._most else self._nothing
+        number, keys, table = self._table.number(texts)
+        known, values = self._known
+        if known is not table:
+            values = values[:0]
+        if len(values) < len(keys):
+            new = np.array(self._function(keys[len(values) :]), dtype=np.int64)
+            values = np.append(values, new)
+            self._known = table, values
         return values[number]

@@ -16,7 +16,7 @@ from foveal.collection.parsing import distinct
 from foveal.collection.sources import name_of
 from foveal.collection.storage import IndexSections, open_sections
 from foveal.errors import InputError
-from foveal.formats.xpaths import Points, canonical, parse_ranges
+from foveal.formats.xpaths import PATHS, Points, canonical, parse_ranges
 from foveal.lookup import CachedTextFunction, KeyTable, number_rows
 from foveal.model import UNKNOWN, Provenance
 from foveal.spans import Ints, lay_out, ordered
@@ -43,7 +43,7 @@ class PathIndex:
     def __init__(self, parent: Ints, tag: Ints, ordinal: Ints, tags: Sequence[str]) -> None:
         self.parent, self._tag, self._ordinal, self._tags = parent, tag, ordinal, tags
         # Returns the number of each XPath with every ordinal, `UNKNOWN` for absent ones.
-        self.numbers = CachedTextFunction(self._search)
+        self.numbers = CachedTextFunction(self._search, PATHS)
 
     def texts(self, numbers: Ints) -> pl.Series:
         """Return the XPaths of these numbers."""

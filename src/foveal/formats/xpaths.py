@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from foveal.lookup import CachedTextFunction, GrowingTable
 from foveal.spans import Ints
 
 _STEP = r"/[^/\[\]@()\s]+(?:\[[1-9][0-9]*\])?"
@@ -47,16 +48,27 @@ def canonical_paths(paths: pl.Series) -> pl.Series:
     >>> canonical_paths(pl.Series(["/a/b[2]", "/a[1]", "/a/text()[1].5", "/a /b"])).to_list()
     ['/a[1]/b[2]', '/a[1]', '/a/text()[1].5', '/a /b']
     """
-    bare = paths.str.contains(_BARE).fill_null(value=False)
-    if not bare.any():
+    change = _classify(paths) & _INCOMPLETE > 0
+    if not change.any():
         return paths
-    change = bare & paths.str.contains(ELEMENT)
-    return paths.zip_with(~change, paths.str.replace_all(_BARE, "${1}[1]${2}"))
+    return paths.zip_with(pl.Series(~change), paths.str.replace_all(_BARE, "${1}[1]${2}"))
 
 
 def is_root(xpath: pl.Series) -> npt.NDArray[np.bool_]:
     """Mark paths of the root element: the whole document whatever its length."""
-    return xpath.str.contains(_ROOT).fill_null(value=False).to_numpy()
+    return _classify(xpath) & _IS_ROOT > 0
+
+
+def _find_flags(paths: pl.Series) -> Ints:
+    """Return whether paths of elements lack an ordinal, and whether they are that of the root."""
+    incomplete = paths.str.contains(_BARE) & paths.str.contains(ELEMENT)
+    is_root = paths.str.contains(_ROOT)
+    return np.where(incomplete, _INCOMPLETE, 0) | np.where(is_root, _IS_ROOT, 0)
+
+
+_INCOMPLETE, _IS_ROOT = 1, 2
+PATHS = GrowingTable()  # of all XPaths this process has read
+_classify = CachedTextFunction(_find_flags, PATHS)
 
 
 def canonical(path: str) -> str | None:

@@ -197,7 +197,7 @@ class Run(Columns):
             values = column if order is None else column[order]
             if key in ("doc", "xpath"):
                 # Gathering from one piece is nine times faster than from seven.
-                columns[key] = values.rechunk()
+                columns[key] = values if values.n_chunks() == 1 else values.rechunk()
                 continue
             if isinstance(values, pl.Series):
                 values = (values if key == "score" else values.fill_null(UNKNOWN)).to_numpy()
