@@ -59,11 +59,11 @@ def is_root(xpath: pl.Series) -> npt.NDArray[np.bool_]:
     return _classify(xpath) & _IS_ROOT > 0
 
 
-def _find_flags(paths: pl.Series) -> Ints:
+def _find_flags(paths: pl.Series) -> pl.Series:
     """Return whether paths of elements lack an ordinal, and whether they are that of the root."""
     incomplete = paths.str.contains(_BARE) & paths.str.contains(ELEMENT)
     is_root = paths.str.contains(_ROOT)
-    return np.where(incomplete, _INCOMPLETE, 0) | np.where(is_root, _IS_ROOT, 0)
+    return incomplete.cast(pl.Int64) * _INCOMPLETE + is_root.cast(pl.Int64) * _IS_ROOT
 
 
 _INCOMPLETE, _IS_ROOT = 1, 2
