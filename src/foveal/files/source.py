@@ -135,9 +135,9 @@ class Source:
     def error(self, code: str, line: int | None, text: str) -> InputError:
         return InputError.at(code, self.path, line, text)
 
-    def numbered(self, lines: Ints) -> Ints:
-        """Return the numbers in the file of lines of these bytes, which may be a part of it."""
-        return lines if self.lines is None else self.lines[lines - 1]
+    def number(self, line: int) -> int:
+        """Return the number in the file of a line of these bytes, which may be a part of it."""
+        return line if self.lines is None else int(self.lines[line - 1])
 
     def place(self, line: int) -> int:
         """Return the number among the lines of these bytes of a line of the file."""
@@ -156,8 +156,7 @@ class Source:
                 line.decode()
             except UnicodeDecodeError as error:
                 text = f"byte 0x{line[error.start]:02x} is not valid UTF-8; expected UTF-8 text"
-                number = int(self.numbered(np.array(at + 1)))
-                problems.append(Problem("file.encoding", self.path, number, text))
+                problems.append(Problem("file.encoding", self.path, self.number(at + 1), text))
                 lines[at] = b""
         return replace(self, data=b"\n".join(lines)), tuple(problems)
 

@@ -12,7 +12,6 @@ import polars as pl
 from foveal.errors import Problem
 from foveal.formats.rows import RowRule, check_rules, range_rule
 from foveal.formats.xpaths import ELEMENT, canonical_paths
-from foveal.spans import Ints
 
 GRADES = {  # scale to its grades, each with the pattern of its values
     "2002": {"relevance": "[0-3]", "coverage": "[ELSN]"},
@@ -94,12 +93,10 @@ def _list_rules(scale: str | None) -> Iterator[RowRule]:
 _RULES = {scale: tuple(_list_rules(scale)) for scale in (None, *GRADES)}
 
 
-def find_wrong_elements(
-    path: str, line: Ints, elements: pl.DataFrame, scale: str | None
-) -> list[Problem]:
+def find_wrong_elements(path: str, elements: pl.DataFrame, scale: str | None) -> list[Problem]:
     """Find elements that are repeated or break a rule of the scale."""
     whole = elements.with_columns(canonical=canonical_paths(elements["xpath"]))
-    return check_rules(path, line, whole, _RULES[scale])
+    return check_rules(path, whole, _RULES[scale])
 
 
 class GradedElements(NamedTuple):
@@ -114,13 +111,11 @@ class GradedElements(NamedTuple):
     problems: list[Problem]
 
 
-def check_elements(
-    frame: pl.DataFrame, path: str, line: Ints, scale: str | None = None
-) -> GradedElements:
+def check_elements(frame: pl.DataFrame, path: str, scale: str | None = None) -> GradedElements:
     """Check the elements of a file against themselves, each other and the scale.
 
-    `frame` has the columns of `ELEMENT_COLUMNS` and ``row``, the judgement of each element. Without
-    a declared scale the grades tell.
+    `frame` has the columns of `ELEMENT_COLUMNS`, ``line``, and ``row``, the judgement of each
+    element. Without a declared scale the grades tell.
     """
     problems = list[Problem]()
     if scale is None and len(frame):
@@ -131,9 +126,9 @@ def check_elements(
         scale = str(scales[0])
         for other in (scales != scale).arg_true()[:1]:
             text = f"grades of the scale of {scales[other]}, but the first element has those of "
-            problems = [Problem("element.scale", path, int(line[other]), text + scale)]
+            problems = [Problem("element.scale", path, frame["line"][other], text + scale)]
     # A second scale makes every grade of its elements wrong: one message is enough.
-    problems = problems or find_wrong_elements(path, line, frame, scale)
+    problems = problems or find_wrong_elements(path, frame, scale)
     known = frame.select(_KNOWN).to_series().to_numpy()
     elements = frame.with_columns(canonical_paths(frame["xpath"])).filter(known)
     unused = [name for name in OF_POOLS if elements[name].null_count() == len(elements)]

@@ -75,9 +75,12 @@ def read_judgements(source: Source) -> Judgements:
         wrong = "judgements.header", message
     if wrong[0]:
         raise source.error(wrong[0], int(markup.line[0]), wrong[1])
-    doc = pl.Series("doc", [name or "" for name in markup.values(files, "name", "file")])
+    doc = [name or "" for name in markup.values(files, "name", "file")]
+    judged = pl.DataFrame(
+        {"doc": doc, "line": markup.line[files]}, schema_overrides={"doc": pl.String}
+    )
     nameless = RowRule("doc.missing", pl.col("doc") == "", "file without a name")
-    problems = check_rules(source.path, markup.line[files], doc.to_frame(), [nameless])
+    problems = check_rules(source.path, judged, [nameless])
     number, row = markup.inside(files, "element", "path", "passage", "best-entry-point")
     columns = {name: markup.values(number, *own) for name, own in _COLUMNS.items()}
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_columns(
@@ -89,14 +92,13 @@ def read_judgements(source: Source) -> Judgements:
     is_place = is_entry | np.isin(number, markup.named("passage"))
     listed = frame.filter(~is_place).drop("start", "end")
     places = frame.with_columns(bep=is_entry).filter(is_place).select(*PLACE_COLUMNS, "size")
-    line = listed["line"].to_numpy()
     rules = [range_rule(name, "element.size") for name in graded.SIZES]
-    bad_sizes = check_rules(source.path, line, listed, rules)
+    bad_sizes = check_rules(source.path, listed, rules)
     elements, scale, known, more = graded.check_elements(
-        listed.cast(dict.fromkeys(graded.SIZES, pl.Int64), strict=False), source.path, line
+        listed.cast(dict.fromkeys(graded.SIZES, pl.Int64), strict=False), source.path
     )
     problems += bad_sizes or more
-    problems += check_rules(source.path, places["line"].to_numpy(), places, _PLACE_RULES)
+    problems += check_rules(source.path, places, _PLACE_RULES)
     raise_problems(problems)
     places = places.cast({"size": pl.Int64}).sort("row", "bep", maintain_order=True)
     relevant = graded.mark_relevant(elements, len(files), scale)
@@ -114,11 +116,11 @@ def read_judgements(source: Source) -> Judgements:
         "different names of collections": collections.count() * (collections.n_unique() > 1),
         "statements of topics": len(markup.named("inex-topic")),
     }
-    rows = pl.DataFrame({"doc": doc, "line": markup.line[files], "relevant": relevant})
     assessor = pl.lit(pool or None, dtype=pl.String)
+    rows = judged.with_columns(topic=pl.lit(topic), assessor=assessor, relevant=relevant)
     none = np.zeros(0, dtype=np.int64)
     judgements = Judgements.from_rows(
-        rows.with_columns(topic=pl.lit(topic), assessor=assessor),
+        rows,
         np.zeros_like(files),
         none,
         none,
@@ -131,10 +133,10 @@ def read_judgements(source: Source) -> Judgements:
     )
     raise_problems(judgements.find_repeated())
     # A document is not judged if all its grades are unknown.
-    assessed, judged = listed["row"].to_numpy(), np.ones(len(files), dtype=bool)
-    judged[assessed] = False
-    judged[assessed[known]] = True
-    return judgements if judged.all() else judgements.only(judged)
+    assessed, kept = listed["row"].to_numpy(), np.ones(len(files), dtype=bool)
+    kept[assessed] = False
+    kept[assessed[known]] = True
+    return judgements if kept.all() else judgements.only(kept)
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -224,7 +226,8 @@ def _check_writable(judgements: Judgements, scale: str) -> pl.DataFrame:
         sized = elements.filter(pl.any_horizontal(pl.col(graded.SIZES).is_not_null()))
         for rows, what in ((places, "a passage or entry point"), (sized, "the size of an element")):
             check_rows(judgements, np.isin(range(len(judgements)), rows["row"]), what)
-    wrong = graded.find_wrong_elements(path, elements["row"].to_numpy(), elements, scale)
+    rows = elements.with_columns(line="row")
+    wrong = graded.find_wrong_elements(path, rows, scale)
     raise_problems(judgements.problem(each.code, each.line or 0, each.text) for each in wrong)
     said = [*judgements.topics, *(judgements.assessors or ())]
     said += [value for value in header.values() if value and isinstance(value, str)]

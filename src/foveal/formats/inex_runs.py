@@ -69,9 +69,8 @@ def parse_run(source: Source) -> Parsed:
     table = _read_results(markup).check(source.path, _RULES)
     others = dict.fromkeys(("start", "end", "text", "bep", "tokens"), pl.lit(None))
     xpath = pl.coalesce("path", "passage")
-    frame = table.frame.select("topic", "doc", "rank", score=_SCORE, xpath=xpath, **others)
-    kinds = (pl.col(name).cast(kind) for name, kind in RESULT_COLUMNS.items())
-    table = table._replace(frame=frame.select(kinds))
+    frame = table.frame.select("topic", "doc", "rank", "line", score=_SCORE, xpath=xpath, **others)
+    table = table._replace(frame=frame.cast(pl.Schema(RESULT_COLUMNS)))
     run, problems = parse_results(table, source, name=run_id or source.stem, task=task)
     if run is not None:
         run = replace(run, header=header or None)
@@ -98,8 +97,10 @@ def _read_results(markup: xml.Markup) -> RowTable:
             columns[column][row] = value or columns[column][row]
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
     ends = pl.concat_str(pl.col("start", "end").fill_null(""), separator=" ").str.strip_chars(" ")
-    frame = frame.with_columns(passage=pl.when(ends != "").then(ends))
-    return RowTable(frame, markup.line[results]).without(problems)
+    frame = frame.with_columns(
+        passage=pl.when(ends != "").then(ends), line=pl.Series(markup.line[results])
+    )
+    return RowTable(frame).without(problems)
 
 
 # -- writing ---------------------------------------------------------------------------------------

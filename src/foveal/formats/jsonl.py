@@ -106,7 +106,7 @@ def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
     schema = _RUN if key == "text" else _JUDGEMENT | _SPAN
     frame = objects.tabulate_objects(source, schema, header_line).frame
     if key == "quote":
-        frame = _list_spans(frame.with_columns(line=0))
+        frame = _list_spans(frame)
     is_bare = TEXT_ALONE if key == "text" else _IS_BARE
     unit = header.get("unit", "codepoint")
     doc = (frame.filter(is_bare) if unit == "codepoint" else frame)["doc"]
@@ -181,13 +181,12 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     unread = objects.unknown_fields(source, table.frame, header_line) if source.thorough else {}
     is_bare = _mark_bare_topics(source, table)
     topics, given = table.frame["topic"].filter(is_bare), table.frame.filter(~is_bare)
-    given = given.with_columns(line=pl.Series(table.line[~is_bare]))
     frame = _list_spans(given)
     has_text = bool(frame["is_given"].any() if len(frame) else table.frame["spans"].count())
 
-    path, line, inclusive = source.path, frame["line"].to_numpy(), header.get("end") == "inclusive"
+    path, inclusive = source.path, header.get("end") == "inclusive"
     rules = [*_OBJECT_RULES, *list_offset_rules(inclusive=inclusive)]
-    problems = [*table.problems, *check_rules(path, line, frame, rules)]
+    problems = [*table.problems, *check_rules(path, frame, rules)]
     frame, notes = frame.with_columns(pl.col("end") + int(inclusive)), tuple[str, ...]()
     unit = header.get("unit", "codepoint")
     try:
@@ -202,10 +201,8 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
                 for name in ("doc", "size")
             )
             frame = frame.with_columns(located["doc"])
-        frame = frame.with_columns(
-            objects.to_codepoints(frame[name], frame["doc"], unit, texts, path, line)
-            for name in ("start", "end", "length", "bep")
-        )
+        names = ("start", "end", "length", "bep")
+        frame = objects.to_codepoints(frame, names, unit, texts, path)
         if len(located):
             places = {"start": "start", "end": "end", "length": "size"}
             frame = frame.with_columns(
@@ -219,12 +216,12 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
 
     elements = None
     if given["elements"].count() or not has_text:
-        flat = given.select("elements", row=pl.int_range(pl.len(), dtype=pl.Int64))
+        flat = given.select("elements", "line", row=pl.int_range(pl.len(), dtype=pl.Int64))
         flat = flat.explode("elements").drop_nulls("elements").unnest("elements")
-        owner, lines = flat["row"].to_numpy(), given["line"].to_numpy()
-        checked = graded.check_elements(flat, path, lines[owner], known.get("scale"))
+        owner = flat["row"].to_numpy()
+        checked = graded.check_elements(flat, path, known.get("scale"))
         problems += checked.problems
-        elements = checked.elements if len(checked.elements) else None
+        elements = checked.elements.drop("line") if len(checked.elements) else None
         known |= {} if checked.scale is None else {"scale": checked.scale}
         if len(checked.elements) < len(flat):
             unread[graded.UNKNOWN_GRADES] = len(flat) - len(checked.elements)
@@ -234,7 +231,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
             relevant &= ~np.isin(range(len(given)), frame.filter(positive)["object"])
             message = "relevant elements, but no span is relevant"
             rule = RowRule("judgements.spans", pl.Series(relevant), message)
-            problems += check_rules(path, lines, given, [rule])
+            problems += check_rules(path, given, [rule])
         else:
             frame = frame.with_columns(relevant=pl.Series(relevant).gather(frame["object"]))
         # A document of which everything is unknown was not judged.
@@ -301,7 +298,7 @@ def build_judgements(
     """
     frame = frame.sort("object", "assessor", maintain_order=True)
     frame = frame.with_columns(row=pl.struct("object", "assessor").rle_id().cast(pl.Int64))
-    raise_problems([*problems, *check_rules(source.path, frame["line"].to_numpy(), frame, _RULES)])
+    raise_problems([*problems, *check_rules(source.path, frame, _RULES)])
     relevant = [pl.col("relevant").any()] if "relevant" in frame.columns else []
     rows = frame.group_by("row", maintain_order=True).agg(
         pl.col(*_WHOSE, "object", "owner", "line").first(),
@@ -348,7 +345,7 @@ def _mark_bare_topics(source: Source, table: RowTable) -> npt.NDArray[np.bool_]:
         & (pl.sum_horizontal(listed) == 0)
     ).to_series()
     for at in bare.arg_true():
-        names = _read_line(source, int(table.line[at])).keys()
+        names = _read_line(source, table.frame["line"][at]).keys()
         bare[at] = names <= {"topic", "spans", "elements"}
     return bare.to_numpy()
 

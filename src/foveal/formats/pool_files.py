@@ -18,9 +18,7 @@ from foveal.formats.rows import (
     NAME_RULES,
     RULES,
     RowRule,
-    check_rules,
     list_offset_rules,
-    raise_problems,
 )
 from foveal.lookup import sort_topics
 
@@ -143,8 +141,8 @@ def read_pool(path: str | Path | Source) -> Pool:
         ~pl.struct("topic", "doc", *unit).is_first_distinct(),
         f"a second {pooled} of document {{doc}} for topic {{topic}}; expected each once",
     )
-    entries, lines, problems = tabulate_objects(source, POOL_COLUMNS, line)
-    raise_problems([*problems, *check_rules(source.path, lines, entries, [*_RULES, repeated])])
+    table = tabulate_objects(source, POOL_COLUMNS, line).check(source.path, [*_RULES, repeated])
+    entries = table.checked().frame.drop("line")
     place = {topic: i for i, topic in enumerate(sort_topics(entries["topic"].to_list()))}
     entries = entries.sort(pl.col("topic").replace_strict(place, return_dtype=pl.Int64), "priority")
     known = ("type", "format", "version", "unit", "end", "pooled")

@@ -112,11 +112,11 @@ def read_json(source: Source) -> Topics:
     """Read objects, ``{"topic": ..., "title": ...}``; ``query`` is another name of title."""
     _, header_line = read_header(source, format=(_JSON_FORMAT,))
     names = ("topic", "query", *_TEXTS, *_DECLARED)
-    frame, line, problems = tabulate_objects(source, dict.fromkeys(names, pl.String), header_line)
+    frame, problems = tabulate_objects(source, dict.fromkeys(names, pl.String), header_line)
     records = frame.select(
         *_TEXTS[1:], *_DECLARED, id="topic", title=pl.coalesce("title", "query")
     ).to_dicts()
-    topics = _make_topics(source, zip(line.tolist(), records, strict=True), [*problems])
+    topics = _make_topics(source, zip(frame["line"], records, strict=True), [*problems])
     unread = unknown_fields(source, frame, header_line) if source.thorough else None
     return replace(topics, unread=unread or None)
 

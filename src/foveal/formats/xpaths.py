@@ -54,9 +54,9 @@ def canonical_paths(paths: pl.Series) -> pl.Series:
     return paths.zip_with(~change, paths.str.replace_all(_BARE, "${1}[1]${2}"))
 
 
-def is_root(xpath: pl.Series) -> npt.NDArray[np.bool_]:
+def is_root(xpath: pl.Series) -> pl.Series:
     """Mark paths of the root element: the whole document whatever its length."""
-    return xpath.str.contains(_ROOT).fill_null(value=False).to_numpy()
+    return xpath.str.contains(_ROOT).fill_null(value=False)
 
 
 def canonical(path: str) -> str | None:
