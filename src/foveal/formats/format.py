@@ -330,6 +330,6 @@ def _write(content: Any, path: str | Path, name: str, kind: Kind) -> None:
     assert form.write is not None  # others are not found
     written = form.write(content)
     if isinstance(written, dict):
-        write_folder(path, written, beside=written)
+        write_folder(path, written, replaceable=written)
     else:
         write_file(path, written)

@@ -21,6 +21,7 @@ GRADES = {  # scale to its grades, each with the pattern of its values
 }
 _GRADE_NAMES = ("exhaustivity", "specificity", "relevance", "coverage")
 SIZES = ("size", "rsize")
+WHITESPACE = ("keep", "merge", "strip")  # how white space counts in lengths and offsets
 OF_POOLS = ("inpool", "inferred")  # how an assessment came about; most files do not tell
 ELEMENT_COLUMNS: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("xpath", *_GRADE_NAMES), pl.String),

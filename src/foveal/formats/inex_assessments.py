@@ -33,7 +33,6 @@ from foveal.model.run import ALL
 _COLUMNS: dict[str, tuple[str, ...]] = {name: (name,) for name in (*graded.ELEMENT_COLUMNS, "end")}
 _COLUMNS |= {"xpath": ("path",), "start": ("start", "path")}
 _COLUMNS |= {"exhaustivity": ("exhaustivity", "exhaustiveness")}
-_WHITESPACE = ("keep", "merge", "strip")  # rules for white space; a file without one keeps it
 
 # -- reading ---------------------------------------------------------------------------------------
 
@@ -65,16 +64,16 @@ def read_judgements(source: Source) -> Judgements:
     topic, pool, version, rule = (
         markup.values([0], name)[0] for name in ("topic", "pool", "version", "whitespace-text-node")
     )
-    files, wrong = markup.named("file"), ("", "")
+    files, rule = markup.named("file"), rule or "keep"
+    line = int(markup.line[0])
     if not topic:
-        wrong = "topic.missing", 'topic is missing; expected <assessments topic="">'
-    elif topic == ALL:
-        wrong = "topic.reserved", RESERVED
-    elif (rule or _WHITESPACE[0]) not in _WHITESPACE:
-        message = f"whitespace-text-node {rule!r}; expected {' or '.join(_WHITESPACE)}"
-        wrong = "judgements.header", message
-    if wrong[0]:
-        raise source.error(wrong[0], int(markup.line[0]), wrong[1])
+        text = 'topic is missing; expected <assessments topic="">'
+        raise source.error("topic.missing", line, text)
+    if topic == ALL:
+        raise source.error("topic.reserved", line, RESERVED)
+    if rule not in graded.WHITESPACE:
+        text = f"whitespace-text-node {rule!r}; expected {' or '.join(graded.WHITESPACE)}"
+        raise source.error("judgements.header", line, text)
     doc = [name or "" for name in markup.values(files, "name", "file")]
     judged = pl.DataFrame(
         {"doc": doc, "line": markup.line[files]}, schema_overrides={"doc": pl.String}
@@ -105,12 +104,9 @@ def read_judgements(source: Source) -> Judgements:
     relevant[places.filter(~pl.col("bep"))["row"].to_numpy()] = True
     if not places["size"].count():
         places = places.drop("size")
-    header = {} if scale is None else {"scale": scale}
-    header["whitespace"] = rule or _WHITESPACE[0]
     collections = pl.Series(markup.values(files, "collection"), dtype=pl.String)
-    if collections.n_unique() == 1 and collections[0]:
-        header["collection"] = collections[0]
-    header |= {"version": version} if version else {}
+    collection = collections[0] if collections.n_unique() == 1 else None
+    header = {"scale": scale, "whitespace": rule, "collection": collection, "version": version}
     unread = {
         graded.UNKNOWN_GRADES: int((~known).sum()),
         "different names of collections": collections.count() * (collections.n_unique() > 1),
@@ -128,7 +124,7 @@ def read_judgements(source: Source) -> Judgements:
         has_text=False,
         elements=elements if len(elements) else None,
         places=places if len(places) else None,
-        header=header,
+        header={name: value for name, value in header.items() if value},
         unread={what: n for what, n in unread.items() if n} or None,
     )
     raise_problems(judgements.find_repeated())

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem, Tally
@@ -19,7 +18,6 @@ from foveal.formats.format import JSON_FORMATS, Format, Parsed, json_kind, lazy_
 from foveal.formats.rows import (
     NAME_RULES,
     RowRule,
-    RowTable,
     check_rows,
     check_rules,
     list_offset_rules,
@@ -50,7 +48,7 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
     run: Run | None = parsed.content
     if run is None:
         return parsed
-    notes, unread = run.notes, dict[str, int]()
+    notes, unread = run.notes, objects.unknown_fields(source, _RUN, header_line)
     whole = run.line[(run.end < 0) & (run.start == 0)]
     if len(whole):
         # Fields that are not known may be the span of the first result that has none.
@@ -59,8 +57,6 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
         note = Tally(taken_whole, len(whole), [(first, unknown)])
         # The first such result of the file may be in another part of it.
         notes += (note,) if note or source.lines is not None else ()
-    if source.thorough and not parsed.problems:
-        unread = objects.unknown_fields(source, table.frame, header_line)
     if number := table.frame["text"].count():
         unread["texts of results"] = number
     run = replace(run, notes=notes, unread=unread or None)
@@ -118,9 +114,6 @@ def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
 # Names in the header and ours for them; ``version`` there is that of the format.
 _KEPT = {name: name for name in ("collection", "scale", "whitespace")}
 _KEPT |= {"assessments-version": "version"}
-# Words for the rules by which white space counts, and ours for them.
-_WHITESPACE = {rule: rule for rule in ("keep", "merge", "strip")}
-_WHITESPACE |= {"merge-whitespace": "merge", "strip-whitespace-nodes": "strip"}
 _LABELS = ("sets", "aspects")  # lists of names that a span may have
 _SPAN: dict[str, Any] = {
     **dict.fromkeys(("start", "end"), pl.Int64),
@@ -166,20 +159,18 @@ _RULES = [
 
 def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
     """Read judgements with spans, best entry points, assessors and elements."""
-    allowed = {
-        "format": JSON_FORMATS["judgements"],
-        "scale": graded.GRADES,
-        "whitespace": _WHITESPACE,
-    }
-    header, header_line = objects.read_header(source, **allowed)
+    header, header_line = objects.read_header(
+        source,
+        format=JSON_FORMATS["judgements"],
+        scale=graded.GRADES,
+        whitespace=graded.WHITESPACE,
+    )
     known = {ours: str(header[name]) for name, ours in _KEPT.items() if name in header}
-    if "whitespace" in known:
-        known["whitespace"] = _WHITESPACE[known["whitespace"]]
     # A line may be one quote, with the fields of a span.
     schema = _JUDGEMENT | (_SPAN if b'"quote"' in source.data else {})
     table = objects.tabulate_objects(source, schema, header_line)
-    unread = objects.unknown_fields(source, table.frame, header_line) if source.thorough else {}
-    is_bare = _mark_bare_topics(source, table)
+    unread = objects.unknown_fields(source, schema, header_line)
+    is_bare = _mark_bare_topics(source, table.frame)
     topics, given = table.frame["topic"].filter(is_bare), table.frame.filter(~is_bare)
     frame = _list_spans(given)
     has_text = bool(frame["is_given"].any() if len(frame) else table.frame["spans"].count())
@@ -190,23 +181,18 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     frame, notes = frame.with_columns(pl.col("end") + int(inclusive)), tuple[str, ...]()
     unit = header.get("unit", "codepoint")
     try:
-        located = frame.clear()
+        names = ("start", "end", "length", "bep")
+        frame = objects.to_codepoints(frame, names, unit, texts, path)
         if (bare := frame.select(_IS_BARE).to_series()).any():
             from foveal.formats.locate import TextLocator, place_rows
 
-            located, notes = place_rows(frame, path, TextLocator(texts), bare)
+            frame, notes = place_rows(frame, path, TextLocator(texts), bare)
             # The quotes of an object tell the document of all of it.
-            located = located.with_columns(
-                pl.coalesce(name, pl.col(name).drop_nulls().first().over("object"))
-                for name in ("doc", "size")
+            doc, size = (
+                pl.col(name).drop_nulls().first().over("object") for name in ("doc", "size")
             )
-            frame = frame.with_columns(located["doc"])
-        names = ("start", "end", "length", "bep")
-        frame = objects.to_codepoints(frame, names, unit, texts, path)
-        if len(located):
-            places = {"start": "start", "end": "end", "length": "size"}
             frame = frame.with_columns(
-                pl.coalesce(pl.col(name), located[own]) for name, own in places.items()
+                doc=pl.coalesce("doc", doc), length=pl.coalesce("length", "size", size)
             )
     except InputError as error:
         raise_problems([*problems, *error.problems])
@@ -332,27 +318,27 @@ def build_judgements(
     return judgements
 
 
-def _mark_bare_topics(source: Source, table: RowTable) -> npt.NDArray[np.bool_]:
+def _mark_bare_topics(source: Source, frame: pl.DataFrame) -> pl.Series:
     """Mark topics without a judged document, ``{"topic": "9", "spans": []}``.
 
     Any other field shows that a document was meant, though under another name than ``doc``.
     """
     listed = pl.col("spans", "elements").list.len()
-    bare = table.frame.select(
+    bare = frame.select(
         pl.col("doc").is_null()
         & (pl.col("topic").fill_null("") != "")
         & ~_NO_SPANS
         & (pl.sum_horizontal(listed) == 0)
     ).to_series()
     for at in bare.arg_true():
-        names = _read_line(source, table.frame["line"][at]).keys()
-        bare[at] = names <= {"topic", "spans", "elements"}
-    return bare.to_numpy()
+        bare[at] = _read_line(source, frame["line"][at]).keys() <= {"topic", "spans", "elements"}
+    return bare
 
 
 def declared_whitespace(source: Source) -> str | None:
     """Return the rule for white space that the header declares."""
-    return _WHITESPACE.get(str(objects.header_of(source)[0].get("whitespace")))
+    rule = objects.header_of(source)[0].get("whitespace")
+    return rule if rule in graded.WHITESPACE else None
 
 
 def write_judgements(judgements: Judgements) -> str:

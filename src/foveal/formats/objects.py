@@ -170,15 +170,15 @@ def _find_type(kind: Any) -> Any:
 # -- fields that no reader knows -------------------------------------------------------------------
 
 
-def unknown_fields(source: Source, frame: pl.DataFrame, header_line: int) -> dict[str, int]:
-    """Count the fields of objects that have no column in `frame`, as losses list them.
+def unknown_fields(source: Source, known: Collection[str], header_line: int) -> dict[str, int]:
+    """Count the fields of objects that are not `known`, as losses list them.
 
-    It takes as long as reading, so readers do it in thorough sources only.
+    It takes as long as reading, and is done for thorough sources only.
     """
     names: Counter[str] = Counter()
-    for line in source.data.split(b"\n")[header_line:]:
-        with suppress(ValueError):  # a blank line or a comment
-            names.update(name for name in loads(line, _decode_object) if name not in frame.schema)
+    for line in source.data.split(b"\n")[header_line:] if source.thorough else ():
+        with suppress(ValueError):  # a blank line, a comment or a bad line
+            names.update(name for name in loads(line, _decode_object) if name not in known)
     return {UNKNOWN_FIELD + name: count for name, count in names.items()}
 
 

@@ -117,8 +117,7 @@ def read_json(source: Source) -> Topics:
         *_TEXTS[1:], *_DECLARED, id="topic", title=pl.coalesce("title", "query")
     ).to_dicts()
     topics = _make_topics(source, zip(frame["line"], records, strict=True), [*problems])
-    unread = unknown_fields(source, frame, header_line) if source.thorough else None
-    return replace(topics, unread=unread or None)
+    return replace(topics, unread=unknown_fields(source, names, header_line) or None)
 
 
 def read_trec(source: Source) -> Topics:
