@@ -49,8 +49,8 @@ from foveal.files.source import (
     read_head,
     show_name,
 )
+from foveal.formats import Format, Kind, Parsed, detect_format
 from foveal.formats.columns import unscored
-from foveal.formats.format import Format, Kind, Parsed, detect_format
 from foveal.formats.jsonl import taken_whole
 from foveal.formats.lines import GROUPED, ignored_text
 from foveal.formats.objects import header_of, parse_objects

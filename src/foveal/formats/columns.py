@@ -16,7 +16,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem, Tally, some
 from foveal.files.source import Source
-from foveal.formats.format import MAGIC, Format, Parsed, lazy_losses
+from foveal.formats import MAGIC, Format, Parsed, lazy_losses
 from foveal.formats.objects import GIVE_TEXTS, UNKNOWN_FIELD, to_codepoints
 from foveal.formats.rows import (
     NAME_RULES,

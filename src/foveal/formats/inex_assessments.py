@@ -14,9 +14,9 @@ import polars as pl
 
 from foveal.errors import InputError
 from foveal.files.source import Source
+from foveal.formats import Format, lazy_losses, never, parse_with
 from foveal.formats import graded_elements as graded
 from foveal.formats import markup as xml
-from foveal.formats.format import Format, lazy_losses, never, parse_with
 from foveal.formats.rows import (
     RESERVED,
     RowRule,

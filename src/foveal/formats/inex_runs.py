@@ -9,9 +9,9 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
+from foveal.formats import Format, Parsed, lazy_losses
 from foveal.formats import markup as xml
 from foveal.formats.columns import RESULT_COLUMNS, parse_results
-from foveal.formats.format import Format, Parsed, lazy_losses
 from foveal.formats.rows import RowRule, RowTable, range_rule
 from foveal.model import Run
 

@@ -11,10 +11,9 @@ import polars as pl
 
 from foveal.errors import InputError, Problem, Tally
 from foveal.files.source import Source
+from foveal.formats import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, objects, parse_with
 from foveal.formats import graded_elements as graded
-from foveal.formats import objects
 from foveal.formats.columns import RESULT_COLUMNS, TEXT_ALONE, parse_results
-from foveal.formats.format import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, parse_with
 from foveal.formats.rows import (
     NAME_RULES,
     RowRule,
@@ -181,18 +180,21 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     frame, notes = frame.with_columns(pl.col("end") + int(inclusive)), tuple[str, ...]()
     unit = header.get("unit", "codepoint")
     try:
-        names = ("start", "end", "length", "bep")
-        frame = objects.to_codepoints(frame, names, unit, texts, path)
+        placed = frame.clear()
         if (bare := frame.select(_IS_BARE).to_series()).any():
             from foveal.formats.locate import TextLocator, place_rows
 
-            frame, notes = place_rows(frame, path, TextLocator(texts), bare)
+            placed, notes = place_rows(frame, path, TextLocator(texts), bare)
             # The quotes of an object tell the document of all of it.
-            doc, size = (
-                pl.col(name).drop_nulls().first().over("object") for name in ("doc", "size")
-            )
+            own = pl.col("doc", "size")
+            placed = placed.with_columns(own.fill_null(own.drop_nulls().first().over("object")))
+            frame = frame.with_columns(placed["doc"])
+        names = ("start", "end", "length", "bep")
+        frame = objects.to_codepoints(frame, names, unit, texts, path)
+        if len(placed):
             frame = frame.with_columns(
-                doc=pl.coalesce("doc", doc), length=pl.coalesce("length", "size", size)
+                pl.col(name).fill_null(placed[found])
+                for name, found in (("start", "start"), ("end", "end"), ("length", "size"))
             )
     except InputError as error:
         raise_problems([*problems, *error.problems])

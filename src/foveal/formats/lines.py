@@ -13,7 +13,7 @@ import polars as pl
 
 from foveal.errors import InputError, Note, Problem, Tally
 from foveal.files.source import Source
-from foveal.formats.format import Format, Parsed, head_fields, lazy_losses
+from foveal.formats import Format, Parsed, head_fields, lazy_losses
 from foveal.formats.rows import (
     MAX_OFFSET,
     RULES,
@@ -327,7 +327,7 @@ def keeps_scores(run: Run) -> bool:
 
 # -- judgements of passages ------------------------------------------------------------------------
 
-_COLUMNS = ("topic", "Q0", "doc", "relchars", "doclen", "bep", "passages")
+_COLUMNS = ("topic", "Q0", "doc", "declared", "length", "bep", "passages")
 _OFFSET_AND_LENGTH = "[0-9]{1,12}:[0-9]{1,12}"
 _GOOD_PASSAGES = f"^{_OFFSET_AND_LENGTH}(?: {_OFFSET_AND_LENGTH})*$"
 # The first passage that is wrong, or the last; finding it takes six times as long as checking all.
@@ -336,11 +336,11 @@ _LINE_RULES = (
     RULES["topic"],
     RowRule(
         "line.fields",
-        pl.col("doclen").is_null(),
+        pl.col("length").is_null(),
         "fewer than 5 fields; expected topic Q0 doc relchars doclen [bep off:len ...]",
     ),
-    range_rule("relchars", "line.number", "relevant characters"),
-    range_rule("doclen", "line.number", "document length"),
+    range_rule("declared", "line.number", "relevant characters"),
+    range_rule("length", "line.number", "document length"),
     range_rule("bep", "line.number", "best entry point", least=UNKNOWN),
     RowRule(
         "judgements.passage",
@@ -348,17 +348,22 @@ _LINE_RULES = (
         "passage {suspect} is not of the form offset:length",
     ),
 )
-_LENGTH = "the document's length {doclen}"
-_TOTAL = "{relchars} relevant characters, but the passages hold {total}"
 _SUM_RULES = (
-    RowRule("judgements.sum", pl.col("total") != pl.col("relchars"), _TOTAL),
+    RowRule(
+        "judgements.sum",
+        pl.col("total") != pl.col("declared"),
+        "{declared} relevant characters, but the passages hold {total}",
+    ),
     RowRule("judgements.overlap", pl.col("overlaps"), "two passages of this line overlap"),
-    *(
-        RowRule(f"judgements.{code}", pl.col(name) > pl.col("doclen"), f"{what} past {_LENGTH}")
-        for code, name, what in (
-            ("length", "reach", "a passage ends"),
-            ("bep", "bep", "best entry point {bep} is"),
-        )
+    RowRule(
+        "judgements.length",
+        pl.col("reach") > pl.col("length"),
+        "a passage ends past the document's length {length}",
+    ),
+    RowRule(
+        "judgements.bep",
+        pl.col("bep") > pl.col("length"),
+        "best entry point {bep} is past the document's length {length}",
     ),
 )
 
@@ -366,8 +371,8 @@ _SUM_RULES = (
 def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     """Parse passage judgements.
 
-    `relchars` must be the sum of the passages and fit into the document. With `official` it is
-    taken at its word, as the official evaluator does.
+    The relevant characters must be the sum of the passages and fit into the document. With
+    `official` they are taken as they are, as the official evaluator does.
     """
     source, problems = source.drop_undecodable()
     table = split_fields(source, _COLUMNS, problems)
@@ -375,41 +380,34 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     suspect = pl.lit(None, pl.String) if is_good else _SUSPECT
     table = table._replace(frame=table.frame.with_columns(suspect=suspect))
     frame, problems = table.check(source.path, _LINE_RULES)
-    number = frame.select(pl.col("relchars", "doclen", "bep").cast(pl.Int64), "line")
-    relchars, doclen, bep, line = (own.fill_null(UNKNOWN).to_numpy() for own in number)
     pairs = frame.select(pl.col("passages").str.split(" "), row=pl.int_range(pl.len()))
     pairs = pairs.drop_nulls("passages").explode("passages")
     spans = pairs["passages"].str.splitn(":", 2).struct.unnest().select(pl.all().cast(pl.Int64))
-    row, (start, length) = pairs["row"].to_numpy(), (column.to_numpy() for column in spans)
-    end, n = start + length, len(number)
+    row, (start, size) = pairs["row"].to_numpy(), (column.to_numpy() for column in spans)
+    end, n, notes = start + size, len(frame), tuple[str, ...]()
     counts = np.bincount(row, minlength=n).astype(np.int64)
-    notes = tuple[str, ...]()
+    numbers = pl.col("declared", "length", "bep").cast(pl.Int64).fill_null(UNKNOWN)
+    frame = frame.with_columns(numbers)
+    declared, length, bep = (frame[name].to_numpy() for name in ("declared", "length", "bep"))
     if official:
-        alone = frame["bep"].is_not_null().to_numpy() & (counts == 0)
+        alone = (bep >= 0) & (counts == 0)
         text = "best entry point without a passage; it is ignored"
-        notes = tuple(f"{source.path}:{at}: {text}" for at in line[alone].tolist())
-        bep = np.where(alone, UNKNOWN, bep)
+        notes = tuple(f"{source.path}:{at}: {text}" for at in frame["line"].filter(alone))
+        frame = frame.with_columns(bep=np.where(alone, UNKNOWN, bep))
     else:
         reach = np.zeros(n, dtype=np.int64)
         np.maximum.at(reach, row, end)
-        total = np.bincount(row, length, n).astype(np.int64)
+        total = np.bincount(row, size, n).astype(np.int64)
         overlaps = _mark_overlaps(row, start, end, n)
-        past = np.max([reach, bep, relchars], axis=0) > doclen
-        if ((total != relchars) | overlaps | past).any():
-            # A first pl.Series of an array imports numpy.ma, which takes 7 ms.
-            sums = number.with_columns(
-                total=pl.Series(total), reach=pl.Series(reach), overlaps=pl.Series(overlaps)
-            )
+        past = np.max([reach, bep, declared], axis=0) > length
+        # Handing a first array to Polars imports numpy.ma, which takes 7 ms.
+        if ((total != declared) | overlaps | past).any():
+            sums = frame.with_columns(total=total, reach=reach, overlaps=overlaps)
             problems += tuple(check_rules(source.path, sums, _SUM_RULES))
-    rows = {
-        "topic": frame["topic"],
-        "doc": frame["doc"],
-        "line": frame["line"],
-        "length": doclen,
-        "bep": np.where(relchars > 0, bep, UNKNOWN),
-        "relevant": relchars > 0,
-    }
-    about: dict[str, Any] = {"declared": relchars, "notes": notes}
+    relevant = pl.col("declared") > 0
+    place = pl.when(relevant).then("bep").otherwise(UNKNOWN)
+    rows = frame.select("topic", "doc", "line", "length", bep=place, relevant=relevant)
+    about: dict[str, Any] = {"declared": declared, "notes": notes}
     judgements = Judgements.from_rows(rows, counts, start, end, source=source.provenance, **about)
     return _drop_bad(judgements, problems)
 
@@ -437,16 +435,15 @@ def write_judgements(judgements: Judgements) -> str:
         (_mark_overlaps(own.row, own.start, own.end, n), "overlapping spans"),
     ):
         check_rows(own, bad, what)
-    spans = pl.DataFrame({"row": own.row, "start": own.start, "end": own.end})
-    passage = pl.format("{}:{}", "start", pl.col("end") - pl.col("start")).str.join(" ")
-    joined = spans.group_by("row", maintain_order=True).agg(passage=passage)
-    frame = _tabulate_rows(own, relchars=own.rel_size, doclen=own.length, bep=own.bep)
-    frame = frame.with_columns(row=np.arange(n)).join(
-        joined, on="row", how="left", maintain_order="left"
-    )
-    passages = pl.format(" {} {}", "bep", "passage")
-    length = pl.concat_str("doclen", passages, ignore_nulls=True)
-    return _as_lines(frame, ("topic", pl.lit("Q0"), "doc", "relchars", length), own.sources[0].path)
+    spans = pl.DataFrame({"row": own.row, "start": own.start, "length": own.end - own.start})
+    passages = pl.format("{}:{}", "start", "length").str.join(" ").alias("passages")
+    joined = spans.group_by("row", maintain_order=True).agg(passages)
+    columns = {"declared": own.rel_size, "length": own.length, "bep": own.bep, "row": np.arange(n)}
+    frame = _tabulate_rows(own, **columns)
+    frame = frame.join(joined, on="row", how="left", maintain_order="left")
+    rest = pl.format(" {} {}", "bep", "passages")
+    length = pl.concat_str("length", rest, ignore_nulls=True)
+    return _as_lines(frame, ("topic", pl.lit("Q0"), "doc", "declared", length), own.sources[0].path)
 
 
 def _tabulate_rows(judgements: Judgements, **columns: Any) -> pl.DataFrame:

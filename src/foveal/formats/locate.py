@@ -127,11 +127,7 @@ class PlacedSpan(NamedTuple):
 
 
 class UnplacedSpanError(Exception):
-    """A span without a place, with the code of the problem."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+    """A span without a place: the code of the problem, and the message."""
 
 
 class TextLocator:
@@ -187,8 +183,8 @@ class TextLocator:
         key = (doc, text, outer)
         if key not in self._found:
             low, high = outer
-            places = [(at, at + len(text)) for at in occurrences(whole, text)]
-            places = [own for own in places if low <= own[0] and own[1] <= high]
+            exact = [(at, at + len(text)) for at in occurrences(whole, text)]
+            places = [own for own in exact if low <= own[0] and own[1] <= high]
             if not places:
                 if doc not in self._normalised:
                     self._normalised[doc] = Normalised(whole)
@@ -313,8 +309,9 @@ class TextLocator:
                 placed.append(self.place(span))
             except UnplacedSpanError as error:
                 placed.append(None)
-                if error.code not in dropped:
-                    problems.append(Problem(error.code, path, line, f"{where}{error}"))
+                code, message = error.args
+                if code not in dropped:
+                    problems.append(Problem(code, path, line, f"{where}{message}"))
         raise_problems(problems)
         return placed
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from foveal.files.atomic import write_file
 from foveal.files.source import Source
-from foveal.formats.format import JSON_FORMATS, Format, json_kind, parse_with
+from foveal.formats import JSON_FORMATS, Format, json_kind, parse_with
 from foveal.formats.objects import CODEPOINTS, header_of, read_header, tabulate_objects
 from foveal.formats.rows import (
     NAME_RULES,

@@ -9,7 +9,7 @@ import polars as pl
 
 from foveal.errors import Note, Problem, Tally
 from foveal.files.source import Source
-from foveal.formats.format import head_fields
+from foveal.formats import head_fields
 from foveal.formats.lines import split_fields
 from foveal.formats.markup import Markup
 from foveal.formats.rows import RowRule, check_rules

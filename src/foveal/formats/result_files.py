@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 from foveal.errors import UsageError
 from foveal.files.source import Source
-from foveal.formats.format import Format, json_kind, parse_with
+from foveal.formats import Format, json_kind, parse_with
 from foveal.model import Results
 
 _FIELDS = ("run", "topic", "measure", "value")

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.files.source import Source, list_files
-from foveal.formats import markup as xml
-from foveal.formats.format import (
+from foveal.files.source import Source
+from foveal.formats import (
     JSON_FORMATS,
     Format,
-    detect_format,
     json_kind,
     lazy_losses,
     parse_with,
 )
+from foveal.formats import markup as xml
 from foveal.formats.objects import read_header, tabulate_objects, unknown_fields, write_objects
 from foveal.formats.rows import RESERVED, raise_problems
 from foveal.model import Topic, Topics
@@ -42,21 +40,6 @@ _TAG = re.compile(
 )
 
 Record = dict[str, str | None]  # the fields of a topic, with its id
-
-
-def read_topics(
-    paths: str | Path | Source | Sequence[str | Path | Source], *, thorough: bool = False
-) -> Topics:
-    """Read topics of any format; several files, a directory or a pattern become one set.
-
-    With `thorough`, unknown fields are counted in `Topics.unread`.
-    """
-    parts = []
-    for path in list_files(paths, "topics"):
-        source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
-        source = source.in_lines()
-        parts.append(detect_format(source, "topics").parse(source).checked())
-    return Topics.merged(parts)
 
 
 def _make_topics(

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from foveal.files.source import Source
-from foveal.formats.format import Format, Parsed, head_fields
+from foveal.formats import Format, Parsed, head_fields
 from foveal.formats.lines import split_fields, tabulate
 from foveal.formats.rows import RULES, RowRule, RowTable, range_rule
 from foveal.lookup import number_rows
