@@ -162,7 +162,7 @@ def _cast_columns(frame: pl.DataFrame, source: Source) -> RowTable:
     line = number_lines(source, len(frame))
     columns, rules = {"line": line}, list[RowRule]()
     for name, kind in _COLUMNS.items():
-        given = frame[name] if name in frame.columns else pl.repeat(None, len(frame), eager=True)
+        given = frame.get_column(name, default=pl.repeat(None, len(frame), eager=True))
         try:
             column = given.cast(kind, strict=False)
         except pl.exceptions.PolarsError:
@@ -180,13 +180,12 @@ def _cast_columns(frame: pl.DataFrame, source: Source) -> RowTable:
 @contextmanager
 def without_panics() -> Iterator[None]:
     """Drop what is printed to standard error, where Polars prints a trace of a damaged file."""
-    with _ALONE, ExitStack() as stack:
+    with _ALONE, Path(os.devnull).open("wb") as nothing, ExitStack() as stack:
         with suppress(OSError):  # no standard error
             kept = os.dup(_STDERR)
             stack.callback(os.close, kept)
             stack.callback(os.dup2, kept, _STDERR)
-            with Path(os.devnull).open("wb") as nothing:
-                os.dup2(nothing.fileno(), _STDERR)
+            os.dup2(nothing.fileno(), _STDERR)
         yield
 
 

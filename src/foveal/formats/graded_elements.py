@@ -84,7 +84,6 @@ def _list_rules(scale: str | None) -> Iterator[RowRule]:
         pair = " and ".join(f"{name} {{{name}}}" for name in grades)
         yield RowRule("element.grade", _CONTRADICTIONS[scale], f"{pair} exclude each other")
     for name in SIZES:
-        yield range_rule(name, "element.size")
         missing = pl.col(name).is_null() & (scale not in _CONTRADICTIONS)
         yield RowRule("element.size", missing, f"{name} is missing; the scale of {scale} needs it")
     more = pl.col("rsize") > pl.col("size")
@@ -115,10 +114,11 @@ class GradedElements(NamedTuple):
 def check_elements(frame: pl.DataFrame, path: str, scale: str | None = None) -> GradedElements:
     """Check the elements of a file against themselves, each other and the scale.
 
-    `frame` has the columns of `ELEMENT_COLUMNS`, ``line``, and ``row``, the judgement of each
-    element. Without a declared scale the grades tell.
+    `frame` has the columns of `ELEMENT_COLUMNS`, where sizes may be texts, ``line``, and ``row``,
+    the judgement of each element. Without a declared scale the grades tell.
     """
-    problems = list[Problem]()
+    problems = check_rules(path, frame, [range_rule(name, "element.size") for name in SIZES])
+    frame = frame.cast(dict.fromkeys(SIZES, pl.Int64), strict=False)
     if scale is None and len(frame):
         tells = {"relevance": "2002", "coverage": "2002"}
         tells |= {"specificity": "2003", "exhaustivity": "2005"}
@@ -127,8 +127,8 @@ def check_elements(frame: pl.DataFrame, path: str, scale: str | None = None) -> 
         scale = str(scales[0])
         for other in (scales != scale).arg_true()[:1]:
             text = f"grades of the scale of {scales[other]}, but the first element has those of "
-            problems = [Problem("element.scale", path, frame["line"][other], text + scale)]
-    # A second scale makes every grade of its elements wrong: one message is enough.
+            problems += [Problem("element.scale", path, frame["line"][other], text + scale)]
+    # A wrong size is also missing, and a second scale makes all its grades wrong: say it once.
     problems = problems or find_wrong_elements(path, frame, scale)
     known = frame.select(_KNOWN).to_series().to_numpy()
     elements = frame.with_columns(canonical_paths(frame["xpath"])).filter(known)

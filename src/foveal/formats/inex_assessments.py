@@ -37,16 +37,15 @@ _COLUMNS |= {"exhaustivity": ("exhaustivity", "exhaustiveness")}
 # -- reading ---------------------------------------------------------------------------------------
 
 
-_XPATH = rf"^/[^{xml.BLANKS}]+$"
 _PLACE_RULES = (
     RowRule(
         "passage.path",
-        ~pl.col("start").str.contains(_XPATH).fill_null(value=False),
+        ~pl.col("start").str.contains(xml.XPATH).fill_null(value=False),
         "start {start} of a passage or entry point; expected an XPath",
     ),
     RowRule(
         "passage.path",
-        ~pl.col("end").str.contains(_XPATH).fill_null(value=False) & ~pl.col("bep"),
+        ~pl.col("end").str.contains(xml.XPATH).fill_null(value=False) & ~pl.col("bep"),
         "end {end} of a passage; expected an XPath",
     ),
     RowRule(
@@ -91,14 +90,8 @@ def read_judgements(source: Source) -> Judgements:
     is_place = is_entry | np.isin(number, markup.named("passage"))
     listed = frame.filter(~is_place).drop("start", "end")
     places = frame.with_columns(bep=is_entry).filter(is_place).select(*PLACE_COLUMNS, "size")
-    rules = [range_rule(name, "element.size") for name in graded.SIZES]
-    bad_sizes = check_rules(source.path, listed, rules)
-    elements, scale, known, more = graded.check_elements(
-        listed.cast(dict.fromkeys(graded.SIZES, pl.Int64), strict=False), source.path
-    )
-    problems += bad_sizes or more
-    problems += check_rules(source.path, places, _PLACE_RULES)
-    raise_problems(problems)
+    elements, scale, known, wrong = graded.check_elements(listed, source.path)
+    raise_problems([*problems, *wrong, *check_rules(source.path, places, _PLACE_RULES)])
     places = places.cast({"size": pl.Int64}).sort("row", "bep", maintain_order=True)
     relevant = graded.mark_relevant(elements, len(files), scale)
     relevant[places.filter(~pl.col("bep"))["row"].to_numpy()] = True
@@ -114,12 +107,12 @@ def read_judgements(source: Source) -> Judgements:
     }
     assessor = pl.lit(pool or None, dtype=pl.String)
     rows = judged.with_columns(topic=pl.lit(topic), assessor=assessor, relevant=relevant)
-    none = np.zeros(0, dtype=np.int64)
+    none = np.zeros_like(files)
     judgements = Judgements.from_rows(
         rows,
-        np.zeros_like(files),
         none,
-        none,
+        none[:0],
+        none[:0],
         source=source.provenance,
         has_text=False,
         elements=elements if len(elements) else None,
@@ -159,20 +152,13 @@ def _write_pools(judgements: Judgements, scale: str) -> dict[str, str]:
         attributes = (pl.format(f' {n}="{{}}"', value).fill_null("") for n, value in values)
         return pl.format(f"    <{tag}{{}}/>\n", pl.concat_str(attributes))
 
-    columns = {
-        "path": "xpath",
-        **_WRITTEN[scale],
-        **dict(zip(graded.OF_POOLS, graded.OF_POOLS, strict=True)),
-    }
+    columns = {"path": "xpath"} | _WRITTEN[scale] | {name: name for name in graded.OF_POOLS}
     text = write_tags("path" if by_grades else "element", columns)
     children = elements.select("row", text=text)
     if places is not None:
         columns = {name: name for name in ("start", "end", "size") if name in places}
-        entry, passage = (
-            write_tags("best-entry-point", {"path": "start"}),
-            write_tags("passage", columns),
-        )
-        text = pl.when("bep").then(entry).otherwise(passage)
+        entry = write_tags("best-entry-point", {"path": "start"})
+        text = pl.when("bep").then(entry).otherwise(write_tags("passage", columns))
         children = pl.concat([places.select("row", text=text), children])
     inside = dict(children.group_by("row").agg(pl.col("text").str.join("")).iter_rows())
     header = {n: own for n, own in (judgements.header or {}).items() if isinstance(own, str)}
@@ -222,16 +208,12 @@ def _check_writable(judgements: Judgements, scale: str) -> pl.DataFrame:
         sized = elements.filter(pl.any_horizontal(pl.col(graded.SIZES).is_not_null()))
         for rows, what in ((places, "a passage or entry point"), (sized, "the size of an element")):
             check_rows(judgements, np.isin(range(len(judgements)), rows["row"]), what)
-    rows = elements.with_columns(line="row")
-    wrong = graded.find_wrong_elements(path, rows, scale)
+    wrong = graded.find_wrong_elements(path, elements.with_columns(line="row"), scale)
     raise_problems(judgements.problem(each.code, each.line or 0, each.text) for each in wrong)
     said = [*judgements.topics, *(judgements.assessors or ())]
     said += [value for value in header.values() if value and isinstance(value, str)]
     texts = [*elements.select(pl.col(pl.String)), *places.select("start", "end")]
-    unfit = xml.find_unfit(pl.Series(said, dtype=pl.String), judgements.doc, *texts)
-    if unfit is not None:
-        message = f"{unfit!r} cannot be written in XML; JSON Lines can hold it"
-        raise InputError.at("write.unfit", path, None, message)
+    xml.refuse_unfit(path, None, pl.Series(said, dtype=pl.String), judgements.doc, *texts)
     return elements
 
 

@@ -17,7 +17,7 @@ from foveal.model import Run
 
 _ROOT = "inex-submission"
 _SCORE = pl.col("rsv").cast(pl.Float64, strict=False)
-_PATH, _PASSAGE = rf"^/[^{xml.BLANKS}]+$", rf"^/[^{xml.BLANKS}]+ /[^{xml.BLANKS}]+$"
+_PASSAGE = rf"^/[^{xml.BLANKS}]+ /[^{xml.BLANKS}]+$"
 _FIELDS = (  # columns, the elements that hold them, and the attributes where the text does not
     ("doc", "file", ("file", "name")),
     ("doc", "in", ("file", "name")),
@@ -36,7 +36,7 @@ _RULES = (
     ),
     RowRule(
         "run.xpath",
-        ~pl.col("path").str.contains(_PATH) | ~pl.col("passage").str.contains(_PASSAGE),
+        ~pl.col("path").str.contains(xml.XPATH) | ~pl.col("passage").str.contains(_PASSAGE),
         "path {path}, passage {passage}; expected XPaths as /path[1]/of[1]/element[2]",
     ),
     range_rule("rank", "run.rank"),
@@ -121,13 +121,9 @@ def write_run(run: Run) -> str:
     collections = attributes.pop("collections", ())
     given = (*attributes.values(), *fields.values(), about, *collections)
     names = pl.Series([*filter(None, given), *run.topics])
-    odd = xpath.filter(~xpath.str.contains(f"{_PATH}|{_PASSAGE}"))
-    unfit = (
-        odd[0] if len(odd) else xml.find_unfit(names.str.strip_chars(xml.BLANKS), run.doc, xpath)
-    )
-    if unfit is not None:
-        message = f"{unfit!r} cannot be written in XML; JSON Lines can hold it"
-        raise InputError.at("write.unfit", run.source.path, None, message)
+    names = names.str.strip_chars(xml.BLANKS)
+    xml.refuse_unfit(run.source.path, None, names, run.doc, xpath)
+    xml.refuse_unfit(run.source.path, None, xpath, fit=f"{xml.XPATH}|{_PASSAGE}")
     pair = pl.col("xpath").str.splitn(" ", 2)
     start, end = (xml.escape_xml(pair.struct.field(name)) for name in ("field_0", "field_1"))
     place = pl.coalesce(

@@ -337,9 +337,11 @@ def place_rows(
         together = dict(unnamed.group_by("object").agg("text").iter_rows())
     spans = []
     for row in asked.iter_rows(named=True):
-        given: dict[str, Any] = {n: row.get(n) for n in ("start", "end", "prefix", "suffix")}
-        given |= {"quote": row["text"], "together": together.get(row.get("object", -1), ())}
-        spans.append((row["line"], where.format(**row), TextSpan(row["doc"] or None, **given)))
+        given = map(row.get, ("start", "end", "text", "prefix", "suffix"))
+        span = TextSpan(
+            row["doc"] or None, *given, together=together.get(row.get("object", -1), ())
+        )
+        spans.append((row["line"], where.format(**row), span))
     placed: list[Any] = locator.place_all(spans, path)
     found = pl.DataFrame(
         [(*own[:3], len(locator.text(own.doc) or "")) for own in placed],

@@ -61,10 +61,6 @@ DATA_FORMATS: dict[str, Callable[..., str | bytes]] = {
 """Format to writer, ``writer(results, per_topic=...)``; json always holds every topic."""
 
 
-class _SavedOptions(TypedDict, total=False):
-    assessors: str | None
-
-
 class _Meta(TypedDict, total=False):
     """The parts of a meta that are read again."""
 
@@ -73,7 +69,7 @@ class _Meta(TypedDict, total=False):
     inputs: list[dict[str, Any]]
     warnings: list[Any]
     lower_is_better: list[Any]
-    options: _SavedOptions
+    options: dict[str, Any]
     tasks: dict[str, str | None]
     topics: dict[str, Any]
 
@@ -90,8 +86,7 @@ def read_results(path: str | Path | Source) -> Results:
     except (ValueError, UsageError, RecursionError) as error:
         text = "these are not saved results, as 'foveal evaluate -f json' writes them"
         line = getattr(error, "lineno", None)
-        reason = str(error).partition("; use sys.")[0]  # of a number with too many digits
-        raise source.error("results.format", line, f"{text}: {reason}") from None
+        raise source.error("results.format", line, f"{text}: {error}") from None
     if not results.runs:
         text = "the saved results are empty: they hold no score of a run"
         raise source.error("results.empty", None, text)

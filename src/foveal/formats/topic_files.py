@@ -140,17 +140,12 @@ def _list_records(topics: Topics) -> list[dict[str, str]]:
     ]
 
 
-def _refuse(topics: Topics, at: int, value: str, form: str) -> InputError:
-    message = f"{value!r} cannot be written as {form}; JSON Lines can hold it"
-    return InputError([topics.problem("write.unfit", at, message)])
-
-
 def write_xml(topics: Topics) -> str:
     """Write a file of INEX topics."""
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<inex-topic-file>\n']
     for at, record in enumerate(_list_records(topics)):
-        if (unfit := xml.find_unfit(pl.Series(record.values()))) is not None:
-            raise _refuse(topics, at, unfit, "XML")
+        _, path, line, _ = topics.problem("", at, "")
+        xml.refuse_unfit(path, line, pl.Series([*record.values()]))
         opened = xml.write_attributes({n: record.get(n) for n in ("id", "ct_no", "query_type")})
         texts = [
             f"  <{name}>{xml.escape_xml_lines(record[name])}</{name}>\n"
@@ -178,7 +173,8 @@ def write_trec(topics: Topics) -> str:
             if value is None:
                 continue
             if _TAG.search(value) or "\ufeff" in value:
-                raise _refuse(topics, at, value, "TREC topics")
+                text = f"{value!r} cannot be written as TREC topics; JSON Lines can hold it"
+                raise InputError([topics.problem("write.unfit", at, text)])
             is_labelled = label or re.match(pattern, value, flags=re.IGNORECASE)
             prefix = f"{label or 'Topic:'} " if is_labelled else ""
             parts.append(f"<{tag}> {prefix}{value}\n")
