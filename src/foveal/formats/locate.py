@@ -337,10 +337,9 @@ def place_rows(
         together = dict(unnamed.group_by("object").agg("text").iter_rows())
     spans = []
     for row in asked.iter_rows(named=True):
-        given = map(row.get, ("start", "end", "text", "prefix", "suffix"))
-        span = TextSpan(
-            row["doc"] or None, *given, together=together.get(row.get("object", -1), ())
-        )
+        quotes = together.get(row.get("object", -1), ())
+        given: dict[str, Any] = {n: row.get(n) for n in ("start", "end", "prefix", "suffix")}
+        span = TextSpan(row["doc"] or None, quote=row["text"], together=quotes, **given)
         spans.append((row["line"], where.format(**row), span))
     placed: list[Any] = locator.place_all(spans, path)
     found = pl.DataFrame(

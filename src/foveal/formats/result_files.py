@@ -61,6 +61,10 @@ DATA_FORMATS: dict[str, Callable[..., str | bytes]] = {
 """Format to writer, ``writer(results, per_topic=...)``; json always holds every topic."""
 
 
+class _SavedOptions(TypedDict, total=False):
+    assessors: str | None
+
+
 class _Meta(TypedDict, total=False):
     """The parts of a meta that are read again."""
 
@@ -69,7 +73,7 @@ class _Meta(TypedDict, total=False):
     inputs: list[dict[str, Any]]
     warnings: list[Any]
     lower_is_better: list[Any]
-    options: dict[str, Any]
+    options: _SavedOptions
     tasks: dict[str, str | None]
     topics: dict[str, Any]
 
