@@ -80,11 +80,10 @@ def taken_whole(number: int, firsts: Sequence[tuple[int, list[str]]]) -> str:
 
 def write_run(run: Run) -> str:
     """Write the run with a header; nothing that Foveal knows of a run is lost."""
-    header = {"type": "header", "format": JSON_FORMATS["run"][0], "version": 1, "run": run.name}
-    header |= {"task": run.task, "unit": "codepoint", "end": "exclusive"}
+    about = {"run": run.name, "task": run.task, **objects.OFFSETS}
     frame = run.to_frame()
     frame = frame.with_columns(start=pl.when(pl.col("end").is_not_null()).then("start"))
-    return objects.write_objects([header, *frame.iter_rows(named=True)])
+    return objects.write_objects("run", about, frame.iter_rows(named=True))
 
 
 def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
@@ -354,9 +353,7 @@ def write_judgements(judgements: Judgements) -> str:
         told = graded.mark_relevant(own.elements, len(own), known.get("scale"))
         check_rows(own, own.relevant & ~told, "relevant as a whole document", instead="TREC")
     names = {ours: name for name, ours in _KEPT.items()}
-    header = {"type": "header", "format": JSON_FORMATS["judgements"][0], "version": 1}
-    header |= {"unit": "codepoint", "end": "exclusive"}
-    header |= {names.get(name, name): value for name, value in known.items()}
+    about = objects.OFFSETS | {names.get(name, name): value for name, value in known.items()}
     columns: dict[str, Any] = {"start": own.start, "end": own.end, "grade": own.grade}
     columns |= {} if own.quotes is None else own.quotes.to_dict()
     columns |= {name: getattr(own, name) for name in _LABELS}
@@ -370,7 +367,7 @@ def write_judgements(judgements: Judgements) -> str:
     for row in () if own.elements is None else own.elements.iter_rows(named=True):
         element = {k: v for k, v in row.items() if v is not None and k in graded.ELEMENT_COLUMNS}
         elements.setdefault(row["row"], []).append(element)
-    records = [header]
+    records = list[dict[str, Any]]()
     for i, doc in enumerate(own.doc):
         length, bep = (int(x) if x >= 0 else None for x in (own.length[i], own.bep[i]))
         record = {"topic": own.topics[own.topic[i]], "doc": doc, "length": length, "bep": bep}
@@ -380,7 +377,7 @@ def write_judgements(judgements: Judgements) -> str:
         records.append(record)
     nothing = "spans" if has_text else "elements"
     bare = [{"topic": topic, nothing: []} for topic in own.topics_without_documents]
-    return objects.write_objects([*records, *bare])
+    return objects.write_objects("judgements", about, [*records, *bare])
 
 
 # -- records ---------------------------------------------------------------------------------------

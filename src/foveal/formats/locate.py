@@ -207,8 +207,7 @@ class TextLocator:
     def find_document(self, quotes: Sequence[str]) -> str:
         """Return the only document that holds all these quotes."""
         if self.texts is None:
-            message = f"a quote names no document; {GIVE_TEXTS}"
-            raise UnplacedSpanError("span.needs_text", message)
+            raise UnplacedSpanError("span.needs_text", f"a quote names no document; {GIVE_TEXTS}")
         docs = [*self.texts]
         for quote in quotes:
             exact = [doc for doc in docs if quote.strip() and quote in self.texts[doc]]
@@ -282,16 +281,19 @@ class TextLocator:
             return PlacedSpan(doc, *places[0], how)
         if self.unplaced == "empty":
             return PlacedSpan(doc, 0, 0, EMPTY)
-        if text is None:
-            message = f"document {doc!r} is not among the texts"
-            raise UnplacedSpanError("span.unknown_document", message)
         shown = f"the text {shorten_text(quote)} is"
-        if not places:
-            raise UnplacedSpanError("span.not_found", f"{shown} not in document {doc!r}")
-        where = some([str(start) for start, _ in places])
-        message = f"{shown} in document {doc!r} {len(places)} times, at {where}; give start and "
-        message += "end, or the prefix or suffix of a quote"
-        raise UnplacedSpanError("span.ambiguous", message)
+        if text is None:
+            code, message = "span.unknown_document", f"document {doc!r} is not among the texts"
+        elif not places:
+            code, message = "span.not_found", f"{shown} not in document {doc!r}"
+        else:
+            where = some([str(start) for start, _ in places])
+            code, message = (
+                "span.ambiguous",
+                f"{shown} in document {doc!r} {len(places)} times, at ",
+            )
+            message += f"{where}; give start and end, or the prefix or suffix of a quote"
+        raise UnplacedSpanError(code, message)
 
     def place_all(
         self,

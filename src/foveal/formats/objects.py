@@ -19,6 +19,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
+from foveal.formats import JSON_FORMATS, Kind
 from foveal.formats.rows import RowTable, number_lines, raise_problems
 from foveal.spans import Ints
 
@@ -34,7 +35,8 @@ _HEADER: dict[str, Collection[str]] = {  # entries of every header, and their va
     "end": ("exclusive", "inclusive"),
     "version": ("1",),
 }
-CODEPOINTS = {"unit": ("codepoint",), "end": ("exclusive",)}  # of files with such offsets only
+OFFSETS = {"unit": "codepoint", "end": "exclusive"}  # in the headers of files we write
+CODEPOINTS = {name: (value,) for name, value in OFFSETS.items()}  # of files with no other offsets
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -81,11 +83,14 @@ def read_header(source: Source, **allowed: Collection[str]) -> tuple[dict[str, A
     return header, line
 
 
-def write_objects(records: Iterable[Mapping[str, Any]]) -> str:
-    """Return a line for each object, without the values that are None."""
+def write_objects(
+    kind: Kind, about: Mapping[str, Any], records: Iterable[Mapping[str, Any]] = ()
+) -> str:
+    """Return a header and a line for each object, without the values that are None."""
+    header = {"type": "header", "format": JSON_FORMATS[kind][0], "version": 1, **about}
     return "".join(
         json.dumps({k: v for k, v in own.items() if v is not None}, ensure_ascii=False) + "\n"
-        for own in records
+        for own in (header, *records)
     )
 
 
@@ -187,8 +192,6 @@ def unknown_fields(source: Source, known: Collection[str], header_line: int) -> 
 
 def count_units(text: str, unit: str) -> Ints:
     """Return the units before each character of a text, and those of all of it."""
-    if unit not in _LAST_CHARACTERS:
-        return np.arange(len(text) + 1)
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     width = 1 + sum((points > last for last in _LAST_CHARACTERS[unit]), np.zeros_like(points))
     return np.append(0, np.cumsum(width, dtype=np.int64))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,14 @@ import polars as pl
 from foveal.files.atomic import write_file
 from foveal.files.source import Source
 from foveal.formats import JSON_FORMATS, Format, json_kind, parse_with
-from foveal.formats.objects import CODEPOINTS, header_of, read_header, tabulate_objects
+from foveal.formats.objects import (
+    CODEPOINTS,
+    OFFSETS,
+    header_of,
+    read_header,
+    tabulate_objects,
+    write_objects,
+)
 from foveal.formats.rows import (
     NAME_RULES,
     RULES,
@@ -101,15 +107,14 @@ class Pool:
 
 def pool_lines(pool: Pool) -> str:
     """Return the pool as JSON Lines; columns without any value are left out."""
-    header = {"type": "header", "format": FORMAT, "version": 1}
-    header |= {"unit": "codepoint", "end": "exclusive", "pooled": pool.unit, **pool.header}
+    about = OFFSETS | {"pooled": pool.unit, **pool.header}
     entries = pool.entries
     entries = entries.drop(name for name in _OPTIONAL if not entries[name].count())
     if "support" in entries.columns:
         inner = entries["support"].explode().drop_nulls().struct.unnest()
         fields = (pl.element().struct.field(column.name) for column in inner if column.count())
         entries = entries.with_columns(pl.col("support").list.eval(pl.struct(fields)))
-    return json.dumps(header, ensure_ascii=False) + "\n" + entries.write_ndjson()
+    return write_objects("pool", about) + entries.write_ndjson()
 
 
 def write_pool(pool: Pool, path: str | Path) -> None:

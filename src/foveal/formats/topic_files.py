@@ -23,8 +23,6 @@ from foveal.formats.rows import RESERVED, raise_problems
 from foveal.model import Topic, Topics
 from foveal.model.run import ALL
 
-_JSON_FORMAT = JSON_FORMATS["topics"][0]
-
 _TEXTS = ("title", "castitle", "description", "narrative", "keywords", "phrasetitle", "parent")
 _DECLARED = ("query_type", "ct_no")
 _TREC = {  # tag to field, the label written after the tag, and the pattern of the label
@@ -93,7 +91,7 @@ def read_xml(source: Source) -> Topics:
 
 def read_json(source: Source) -> Topics:
     """Read objects, ``{"topic": ..., "title": ...}``; ``query`` is another name of title."""
-    _, header_line = read_header(source, format=(_JSON_FORMAT,))
+    _, header_line = read_header(source, format=JSON_FORMATS["topics"])
     names = ("topic", "query", *_TEXTS, *_DECLARED)
     frame, problems = tabulate_objects(source, dict.fromkeys(names, pl.String), header_line)
     records = frame.select(
@@ -144,8 +142,8 @@ def write_xml(topics: Topics) -> str:
     """Write a file of INEX topics."""
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<inex-topic-file>\n']
     for at, record in enumerate(_list_records(topics)):
-        _, path, line, _ = topics.problem("", at, "")
-        xml.refuse_unfit(path, line, pl.Series([*record.values()]))
+        path = topics.sources[topics.file[at]].path
+        xml.refuse_unfit(path, topics.line[at], pl.Series([*record.values()]))
         opened = xml.write_attributes({n: record.get(n) for n in ("id", "ct_no", "query_type")})
         texts = [
             f"  <{name}>{xml.escape_xml_lines(record[name])}</{name}>\n"
@@ -158,9 +156,8 @@ def write_xml(topics: Topics) -> str:
 
 def write_json(topics: Topics) -> str:
     """Write JSON Lines, one object per topic."""
-    header = {"type": "header", "format": _JSON_FORMAT, "version": 1}
     records = ({"topic": record.pop("id"), **record} for record in _list_records(topics))
-    return write_objects([header, *records])
+    return write_objects("topics", {}, records)
 
 
 def write_trec(topics: Topics) -> str:
