@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,6 @@ from foveal.formats.objects import (
     header_of,
     read_header,
     tabulate_objects,
-    write_objects,
 )
 from foveal.formats.rows import (
     NAME_RULES,
@@ -107,14 +107,15 @@ class Pool:
 
 def pool_lines(pool: Pool) -> str:
     """Return the pool as JSON Lines; columns without any value are left out."""
-    about = OFFSETS | {"pooled": pool.unit, **pool.header}
+    header = {"type": "header", "format": FORMAT, "version": 1, **OFFSETS}
+    header |= {"pooled": pool.unit, **pool.header}
     entries = pool.entries
     entries = entries.drop(name for name in _OPTIONAL if not entries[name].count())
     if "support" in entries.columns:
         inner = entries["support"].explode().drop_nulls().struct.unnest()
         fields = (pl.element().struct.field(column.name) for column in inner if column.count())
         entries = entries.with_columns(pl.col("support").list.eval(pl.struct(fields)))
-    return write_objects("pool", about) + entries.write_ndjson()
+    return json.dumps(header, ensure_ascii=False) + "\n" + entries.write_ndjson()
 
 
 def write_pool(pool: Pool, path: str | Path) -> None:
