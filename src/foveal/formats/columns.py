@@ -39,10 +39,7 @@ RESULT_COLUMNS: dict[str, Any] = {
 }
 _PLACES = pl.col("start", "end", "xpath", "bep")
 TEXT_ALONE = pl.col("text").is_not_null() & pl.all_horizontal(_PLACES.is_null())
-_RULES = [
-    *NAME_RULES,
-    *(RULES[name] for name in ("rank", "tokens", "bep", "score", "xpath")),
-]
+_RULES = [*NAME_RULES, *(RULES[name] for name in ("rank", "tokens", "bep", "score", "xpath"))]
 _NO_TEXTS = RowRule(
     "run.text_alone",
     TEXT_ALONE,

@@ -127,8 +127,7 @@ def write_run(run: Run) -> str:
     pair = pl.col("xpath").str.splitn(" ", 2)
     start, end = (xml.escape_xml(pair.struct.field(name)) for name in ("field_0", "field_1"))
     place = pl.coalesce(
-        pl.format('<passage start="{}" end="{}"/>', start, end),
-        pl.format("<path>{}</path>", start),
+        pl.format('<passage start="{}" end="{}"/>', start, end), pl.format("<path>{}</path>", start)
     )
     rsv = pl.lit("") if run.score is None else pl.format("<rsv>{}</rsv>", pl.col("score"))
     result = "    <result><file>{}</file>{}<rank>{}</rank>{}</result>\n"

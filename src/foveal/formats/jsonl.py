@@ -158,10 +158,7 @@ _RULES = [
 def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
     """Read judgements with spans, best entry points, assessors and elements."""
     header, header_line = objects.read_header(
-        source,
-        format=JSON_FORMATS["judgements"],
-        scale=graded.GRADES,
-        whitespace=graded.WHITESPACE,
+        source, format=JSON_FORMATS["judgements"], scale=graded.GRADES, whitespace=graded.WHITESPACE
     )
     known = {ours: str(header[name]) for name, ours in _KEPT.items() if name in header}
     # A line may be one quote, with the fields of a span.

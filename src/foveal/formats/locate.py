@@ -296,10 +296,7 @@ class TextLocator:
         raise UnplacedSpanError(code, message)
 
     def place_all(
-        self,
-        spans: Iterable[tuple[int, str, TextSpan]],
-        path: str,
-        dropped: Collection[str] = (),
+        self, spans: Iterable[tuple[int, str, TextSpan]], path: str, dropped: Collection[str] = ()
     ) -> list[PlacedSpan | None]:
         """Return the places of spans, given with their line and the beginning of messages.
 

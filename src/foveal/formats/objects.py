@@ -161,9 +161,7 @@ def _find_type(kind: Any) -> Any:
     """Return the type of values of a column, as msgspec checks it; any value can be a text."""
     if isinstance(kind, pl.Struct):
         return TypedDict(  # type: ignore[operator]
-            "Object",
-            {own.name: _find_type(own.dtype) | None for own in kind.fields},
-            total=False,
+            "Object", {own.name: _find_type(own.dtype) | None for own in kind.fields}, total=False
         )
     if isinstance(kind, pl.List):
         return list[_find_type(kind.inner)]  # type: ignore[misc]

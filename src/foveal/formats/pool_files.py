@@ -13,19 +13,8 @@ import polars as pl
 from foveal.files.atomic import write_file
 from foveal.files.source import Source
 from foveal.formats import JSON_FORMATS, Format, json_kind, parse_with
-from foveal.formats.objects import (
-    CODEPOINTS,
-    OFFSETS,
-    header_of,
-    read_header,
-    tabulate_objects,
-)
-from foveal.formats.rows import (
-    NAME_RULES,
-    RULES,
-    RowRule,
-    list_offset_rules,
-)
+from foveal.formats.objects import CODEPOINTS, OFFSETS, header_of, read_header, tabulate_objects
+from foveal.formats.rows import NAME_RULES, RULES, RowRule, list_offset_rules
 from foveal.lookup import sort_topics
 
 FORMAT = JSON_FORMATS["pool"][0]

@@ -10,13 +10,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats import (
-    JSON_FORMATS,
-    Format,
-    json_kind,
-    lazy_losses,
-    parse_with,
-)
+from foveal.formats import JSON_FORMATS, Format, json_kind, lazy_losses, parse_with
 from foveal.formats import markup as xml
 from foveal.formats.objects import read_header, tabulate_objects, unknown_fields, write_objects
 from foveal.formats.rows import RESERVED, raise_problems

@@ -76,8 +76,7 @@ def parse_run(source: Source) -> Parsed:
     rules = [RULES["start"], RULES["length"]]
     frame, problems = tabulate(source, columns, " ".join(columns), rules)
     frame = frame.with_columns(
-        place=pl.Series(number_rows(frame["topic"]).number),
-        end=pl.col("start") + pl.col("length"),
+        place=pl.Series(number_rows(frame["topic"]).number), end=pl.col("start") + pl.col("length")
     )
     frame = frame.sort("place", "rank", "doc", "start", "length", "line").drop("place", "length")
     name = head[6].decode(errors="replace") if len(head) == 7 else source.stem
