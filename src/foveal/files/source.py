@@ -62,7 +62,7 @@ class Source:
 
     path: str
     data: bytes
-    sha256: str | None  # the hash of the file, if it was asked for
+    sha256: str | None  # the hash of the file, if requested
     thorough: bool = False  # readers shall count unknown fields, which takes longer
     # If the bytes are only a part of a file: the number in the file of each line, ascending, and
     # optional fields that other parts have.

@@ -22,7 +22,7 @@ GRADES = {  # scale to its grades, each with the pattern of its values
 _GRADE_NAMES = ("exhaustivity", "specificity", "relevance", "coverage")
 SIZES = ("size", "rsize")
 WHITESPACE = ("keep", "merge", "strip")  # how white space counts in lengths and offsets
-OF_POOLS = ("inpool", "inferred")  # how an assessment came about; most files do not tell
+OF_POOLS = ("inpool", "inferred")  # how an element was assessed; most files lack them
 ELEMENT_COLUMNS: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("xpath", *_GRADE_NAMES), pl.String),
     **dict.fromkeys(SIZES, pl.Int64),
@@ -100,10 +100,7 @@ def find_wrong_elements(path: str, elements: pl.DataFrame, scale: str | None) ->
 
 
 class GradedElements(NamedTuple):
-    """The judged elements of a file, with every ordinal in their paths.
-
-    `known` marks the rows that are here; grades of the others are unknown (``U``).
-    """
+    """The elements of known grade, with every ordinal in their paths; `known` marks their rows."""
 
     elements: pl.DataFrame
     scale: str | None
@@ -115,15 +112,14 @@ def check_elements(frame: pl.DataFrame, path: str, scale: str | None = None) -> 
     """Check the elements of a file against themselves, each other and the scale.
 
     `frame` has the columns of `ELEMENT_COLUMNS`, where sizes may be texts, ``line``, and ``row``,
-    the judgement of each element. Without a declared scale the grades tell.
+    the judgement of each element. The grades show a scale that is not declared.
     """
     problems = check_rules(path, frame, [range_rule(name, "element.size") for name in SIZES])
     frame = frame.cast(dict.fromkeys(SIZES, pl.Int64), strict=False)
     if scale is None and len(frame):
-        tells = {"relevance": "2002", "coverage": "2002"}
-        tells |= {"specificity": "2003", "exhaustivity": "2005"}
-        told = (pl.when(pl.col(own).is_not_null()).then(pl.lit(x)) for own, x in tells.items())
-        scales = frame.select(pl.coalesce(*told, pl.lit("2006"))).to_series()
+        years = {"relevance": 2002, "coverage": 2002, "specificity": 2003, "exhaustivity": 2005}
+        shown = (pl.when(pl.col(n).is_not_null()).then(pl.lit(f"{x}")) for n, x in years.items())
+        scales = frame.select(pl.coalesce(*shown, pl.lit("2006"))).to_series()
         scale = str(scales[0])
         for other in (scales != scale).arg_true()[:1]:
             text = f"grades of the scale of {scales[other]}, but the first element has those of "

@@ -210,10 +210,10 @@ def _check_writable(judgements: Judgements, scale: str) -> pl.DataFrame:
             check_rows(judgements, np.isin(range(len(judgements)), rows["row"]), what)
     wrong = graded.find_wrong_elements(path, elements.with_columns(line="row"), scale)
     raise_problems(judgements.problem(each.code, each.line or 0, each.text) for each in wrong)
-    said = [*judgements.topics, *(judgements.assessors or ())]
-    said += [value for value in header.values() if value and isinstance(value, str)]
+    names = [*judgements.topics, *judgements.assessors]
+    names += [value for value in header.values() if value and isinstance(value, str)]
     texts = [*elements.select(pl.col(pl.String)), *places.select("start", "end")]
-    xml.refuse_unfit(path, None, pl.Series(said, dtype=pl.String), judgements.doc, *texts)
+    xml.refuse_unfit(path, None, pl.Series(names, dtype=pl.String), judgements.doc, *texts)
     return elements
 
 

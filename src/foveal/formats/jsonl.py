@@ -181,7 +181,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
             from foveal.formats.locate import TextLocator, place_rows
 
             placed, notes = place_rows(frame, path, TextLocator(texts), bare)
-            # The quotes of an object tell the document of all of it.
+            # The quotes of an object show which document all of it is about.
             own = pl.col("doc", "size")
             placed = placed.with_columns(own.fill_null(own.drop_nulls().first().over("object")))
             frame = frame.with_columns(placed["doc"])
@@ -276,7 +276,7 @@ def build_judgements(
     """Return judgements from a row for each span; a row without start is a judged document.
 
     Rows of one ``object`` and assessor are one judgement. They may differ in the columns of a span,
-    ``text`` being its quote. A column ``relevant`` tells which documents are relevant. `elements`
+    ``text`` being its quote. A column ``relevant`` marks documents that are relevant. `elements`
     point to objects by ``row``: they are of the object's ``owner``, or of all assessors if no span
     is the owner's. All `problems` are raised together with those found here.
     """
@@ -347,8 +347,8 @@ def write_judgements(judgements: Judgements) -> str:
             is_placed = np.isin(range(len(own)), own.places["row"])
             what = "a passage or entry point by XPath, which a collection can place (--collection)"
             check_rows(own, is_placed, what, instead="INEX XML")
-        told = graded.mark_relevant(own.elements, len(own), known.get("scale"))
-        check_rows(own, own.relevant & ~told, "relevant as a whole document", instead="TREC")
+        shown = graded.mark_relevant(own.elements, len(own), known.get("scale"))
+        check_rows(own, own.relevant & ~shown, "relevant as a whole document", instead="TREC")
     names = {ours: name for name, ours in _KEPT.items()}
     about = objects.OFFSETS | {names.get(name, name): value for name, value in known.items()}
     columns: dict[str, Any] = {"start": own.start, "end": own.end, "grade": own.grade}

@@ -63,7 +63,7 @@ def tabulate(
         return RowTable(frame, problems).check(source.path, rules)
     expected = f"{{fields}} fields found, expected {len(columns)}: {form}"
     other = RowRule("line.fields", pl.col("fields") != len(columns), expected)
-    table = split_fields(source, columns, problems).check(source.path, [rules[0], other])
+    table = split_fields(source, columns).check(source.path, [rules[0], other])
     numbers = [
         RowRule(
             "run.score" if name == "score" else "line.number",
@@ -77,7 +77,7 @@ def tabulate(
     casts = (pl.col(name).cast(kind, strict=False) for name, kind in kept.items())
     frame = table.frame.select(*casts, "line")
     bad += check_rules(source.path, frame, rules[1:])
-    return RowTable(frame, table.problems).without(bad)
+    return RowTable(frame, problems + table.problems).without(bad)
 
 
 def _parse_regular(source: Source, columns: Mapping[str, Any]) -> pl.DataFrame | None:
@@ -118,14 +118,13 @@ def _parse_regular(source: Source, columns: Mapping[str, Any]) -> pl.DataFrame |
     return frame if is_regular else None
 
 
-def split_fields(
-    source: Source, names: Iterable[str], problems: tuple[Problem, ...] = (), *, blank: str = " "
-) -> RowTable:
+def split_fields(source: Source, names: Iterable[str], *, blank: str = " ") -> RowTable:
     """Return the fields of all lines as texts, the last with the rest of its line.
 
     ``fields`` is the number of fields of the line; those that it lacks are null. Comments and blank
     lines are left out. `blank` may be a tab; else any white space is one blank.
     """
+    source, problems = source.drop_undecodable()
     data = b"\n%b\n" % source.data.removesuffix(b"\n")
     is_blank = np.frombuffer(data, dtype=np.uint8) <= ord(" ")
     lines = pl.Series("text", [data[1:-1].decode()]).str.split("\n").explode()
@@ -374,8 +373,7 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     The relevant characters must be the sum of the passages and fit into the document. With
     `official` they are taken as they are, as the official evaluator does.
     """
-    source, problems = source.drop_undecodable()
-    table = split_fields(source, _COLUMNS, problems)
+    table = split_fields(source, _COLUMNS)
     is_good = table.frame["passages"].str.contains(_GOOD_PASSAGES).all()
     suspect = pl.lit(None, pl.String) if is_good else _SUSPECT
     table = table._replace(frame=table.frame.with_columns(suspect=suspect))

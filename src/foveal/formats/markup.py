@@ -33,7 +33,7 @@ XPATH = rf"^/[^{BLANKS}]+$"
 class Markup(NamedTuple):
     """The elements of one file in document order, numbered from 0.
 
-    Tags are asked for in lower case with hyphens, however the file spells them.
+    Functions take tags in lower case with hyphens, however the file spells them.
     """
 
     source: Source

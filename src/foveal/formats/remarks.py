@@ -22,7 +22,7 @@ _RANK, _NAME = 3, 5  # fields of a line; in TREC Genomics the name is one furthe
 
 def _read_field(source: Source, run: Run, at: int) -> pl.DataFrame:
     """Return a field of the lines of the run's results as ``name``, and ``line``."""
-    frame, _ = split_fields(source.drop_undecodable()[0], map(str, range(at + 2)))
+    frame, _ = split_fields(source, map(str, range(at + 2)))
     return frame.select("line", name=str(at)).filter(np.isin(frame["line"], run.line))
 
 

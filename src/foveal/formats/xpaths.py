@@ -85,7 +85,7 @@ def parse_ranges(paths: pl.Series) -> tuple[Points, Points]:
 def owners(paths: pl.Series) -> pl.Series:
     """Return the elements of attributes and of points in text, null for other places.
 
-    Such a place has no extent, and where elements meet only its path tells which one is meant.
+    Such a place has no extent, and where elements meet only its path shows which one is meant.
     """
     points = _parse_points(paths.str.strip_chars())
     without_extent = pl.Series(points.attribute | (points.offset >= 0), dtype=pl.Boolean)
