@@ -36,6 +36,7 @@ _RUN_COLUMNS |= {"topic": pl.String, "doc": pl.String, "score": pl.Float64}
 _PASSAGES = "topic Q0 doc rank rsv runid start length"
 _ELEMENTS = "topic Q0 doc rank rsv runid /path[1]/of[1]/element[2]"
 _DOCUMENTS = "topic Q0 doc rank score runid"
+_START, _NOWHERE = (pl.lit(offset, pl.Int64) for offset in (0, UNKNOWN))
 _GRADES = {"topic": pl.String, "iteration": None, "doc": pl.String, "grade": pl.Int64}
 
 
@@ -118,11 +119,14 @@ def _parse_regular(source: Source, columns: Mapping[str, Any]) -> pl.DataFrame |
     return frame if is_regular else None
 
 
-def split_fields(source: Source, names: Iterable[str], *, blank: str = " ") -> RowTable:
+def split_fields(
+    source: Source, names: Iterable[str], *, blank: str = " ", counted: bool = True
+) -> RowTable:
     """Return the fields of all lines as texts, the last with the rest of its line.
 
-    ``fields`` is the number of fields of the line; those that it lacks are null. Comments and blank
-    lines are left out. `blank` may be a tab; else any white space is one blank.
+    ``fields`` is the number of fields of the line if they are `counted`; those that it lacks are
+    null. Comments and blank lines are left out. `blank` may be a tab; else any white space is one
+    blank.
     """
     source, problems = source.drop_undecodable()
     data = b"\n%b\n" % source.data.removesuffix(b"\n")
@@ -135,10 +139,11 @@ def split_fields(source: Source, names: Iterable[str], *, blank: str = " ") -> R
             single = pl.col("text").str.replace_all(_BLANKS, " ").str.strip_chars(" ")
             frame = frame.with_columns(single)
     text, names = pl.col("text"), tuple(names)
+    count = text.str.count_matches(blank, literal=True) + 1
     frame = frame.select(
         text.str.splitn(blank, len(names)).struct.rename_fields(names),
         "line",
-        fields=text.str.count_matches(blank, literal=True) + 1,
+        *([count.alias("fields")] if counted else []),
     ).unnest("text")
     if blank != " ":
         frame = frame.with_columns(pl.col(names).str.strip_chars())
@@ -226,8 +231,8 @@ def parse_element_run(source: Source) -> Parsed:
     fields = _RUN_COLUMNS | {"xpath": pl.String}
     table = tabulate(source, fields, _ELEMENTS, [RULES["xpath"]])
     xpath = canonical_paths(table.frame["xpath"].rechunk())
-    start = pl.when(is_root(xpath)).then(0).otherwise(UNKNOWN)
-    return _make_run(source, table, xpath=xpath, start=start, end=UNKNOWN)
+    start = pl.when(is_root(xpath)).then(_START).otherwise(_NOWHERE)
+    return _make_run(source, table, xpath=xpath, start=start, end=_NOWHERE)
 
 
 def _make_run(
@@ -280,7 +285,7 @@ def parse_document_run(source: Source) -> Parsed:
     in_order = (topic[1:] > topic[:-1]) | mark_falling(topic, frame["score"].to_numpy())
     if not in_order.all():
         frame = rank_results(frame.with_columns(place=pl.Series(topic)), "place", doc="doc")
-    return _make_run(source, table._replace(frame=frame), notes, start=0, end=UNKNOWN)
+    return _make_run(source, table._replace(frame=frame), notes, start=_START, end=_NOWHERE)
 
 
 def ignored_text(number: int, first: Sequence[int]) -> str:
@@ -373,7 +378,7 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     The relevant characters must be the sum of the passages and fit into the document. With
     `official` they are taken as they are, as the official evaluator does.
     """
-    table = split_fields(source, _COLUMNS)
+    table = split_fields(source, _COLUMNS, counted=False)
     is_good = table.frame["passages"].str.contains(_GOOD_PASSAGES).all()
     suspect = pl.lit(None, pl.String) if is_good else _SUSPECT
     table = table._replace(frame=table.frame.with_columns(suspect=suspect))
