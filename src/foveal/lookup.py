@@ -47,7 +47,7 @@ def find_first_hashes(hashes: Hashes) -> Ints:
     """
     bits = max(len(hashes).bit_length(), 1)  # one to two slots for each row
     holder = np.empty(1 << bits, dtype=np.int32 if bits < 32 else np.int64)  # small is fast
-    first = rows = np.arange(len(hashes))
+    first, rows = np.arange(len(hashes)), np.arange(len(hashes))
     while len(rows):
         hashes = hashes * _ODD
         slot = (hashes >> np.uint64(64 - bits)).view(np.int64)
@@ -55,10 +55,7 @@ def find_first_hashes(hashes: Hashes) -> Ints:
         holder[slot[::-1]] = np.arange(len(slot) - 1, -1, -1, dtype=holder.dtype)
         found = holder[slot].astype(np.int64)
         lost = np.flatnonzero(hashes[found] != hashes)
-        if len(rows) == len(first):
-            first = found
-        else:
-            first[rows] = rows[found]
+        first[rows] = rows[found]
         rows, hashes = rows[lost], hashes[lost]
     return first
 
@@ -175,10 +172,7 @@ class KeyTable:
             # No key of the table fell into an empty slot, so no later round has the key either.
             again = np.flatnonzero(is_other & (found >= 0))
             found[is_other] = _ABSENT
-            if len(rows) < len(number):
-                number[rows] = found
-            else:
-                number = found
+            number[rows] = found
             rows, spread, hashes = rows[again], spread[again], hashes[again]
         if isinstance(keys, pl.Series):
             rows, keys = np.flatnonzero(number >= 0), keys.rechunk()

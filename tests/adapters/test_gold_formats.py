@@ -790,9 +790,9 @@ def test_errors_have_a_code_a_line_and_a_path(
 def test_a_wrong_value_is_described_in_plain_words() -> None:
     with pytest.raises(InputError) as caught:
         read("legalbench-rag", SNIPPET % '["3", 4]')
-    assert caught.value.problems[0].text == (
-        "$.tests[0].snippets[0].span[0]: expected `int`, got `str`"
-    )
+    problem = caught.value.problems[0]
+    assert problem.code == "gold.structure"
+    assert problem.text == "$.tests[0].snippets[0].span: Expected `int`, got `str` - at `$[0]`"
 
 
 @pytest.mark.parametrize(

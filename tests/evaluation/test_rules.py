@@ -29,8 +29,7 @@ from foveal.evaluation.rules import (
     list_task_rules,
 )
 from foveal.evaluation.validation import validate
-from foveal.formats import Source, read_judgements, read_run
-from foveal.formats.format import list_formats
+from foveal.formats import Source, list_formats, read_judgements, read_run
 from foveal.model.topics import Topic, Topics
 
 LONG = "x" * 600

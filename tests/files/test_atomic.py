@@ -140,11 +140,11 @@ def test_one_file_has_many_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not same_file("a", "d")
 
 
-@pytest.mark.parametrize("beside", [("a", "b"), ()])
-def test_a_folder_is_new_or_empty(tmp_path: Path, beside: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("replaceable", [("a", "b"), ()])
+def test_a_folder_is_new_or_empty(tmp_path: Path, replaceable: tuple[str, ...]) -> None:
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "new" / "one", tmp_path / "empty"):
-        write_folder(folder, {"a": "1", "b": "2"}, beside=beside)
+        write_folder(folder, {"a": "1", "b": "2"}, replaceable=replaceable)
         assert {p.name: p.read_text() for p in folder.iterdir()} == {"a": "1", "b": "2"}
 
 
@@ -153,12 +153,10 @@ def test_what_a_folder_may_hold(tmp_path: Path) -> None:
     message = refusal(write_folder, tmp_path, {"a": "new"})
     assert message == f"{tmp_path}: the folder holds 'a'; expected a new or an empty one"
     assert (tmp_path / "a").read_text() == "old"
-    write_folder(tmp_path, {"a": "new"}, beside="a")
+    write_folder(tmp_path, {"a": "new"}, replaceable="a")
     (tmp_path / "other").write_text("other")
-    message = refusal(lambda: write_folder(tmp_path, {"a": "newer"}, beside="a"))
+    message = refusal(lambda: write_folder(tmp_path, {"a": "newer"}, replaceable="a"))
     assert "the folder holds 'other'" in message
-    write_folder(tmp_path, {"a": "newest"}, beside=None)
-    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"a": "newest", "other": "other"}
     message = refusal(write_folder, tmp_path / "a", {"b": ""})
     assert message == f"{tmp_path / 'a'}: is a file; expected a folder for several files"
 

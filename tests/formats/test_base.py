@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 import foveal
-from foveal.formats.format import (
+from foveal.formats import (
     Format,
     Kind,
     Parsed,

@@ -115,29 +115,29 @@ def test_without_ranks_and_scores_the_file_order_does() -> None:
         ('{"topic":"1","doc":"D","bep":-1}', "bep -1 is not a whole number from"),
         (
             '{"topic":"1","doc":"D","start":"0","end":5}',
-            "$.start: expected `int`, got `str`",
+            "Expected `int | null`, got `str` - at `$.start`",
         ),
         (
             '{"topic":"1","doc":"D","start":0.5,"end":5}',
-            "$.start: expected `int`, got `float`",
+            "Expected `int | null`, got `float` - at `$.start`",
         ),
         (
             '{"topic":"1","doc":"D","start":0,"end":1e15}',
-            "$.end: expected `int`, got `float`",
+            "Expected `int | null`, got `float` - at `$.end`",
         ),
         ('{"topic":"1","doc":"D","start":0,"end":9223372036854775807}', "end 9223372036854775807"),
         (
             '{"topic":"1","doc":"D","score":"high"}',
-            "$.score: expected `float`, got `str`",
+            "Expected `float | null`, got `str` - at `$.score`",
         ),
         ('{"topic":"1","doc":"D","score":NaN}', "not valid JSON"),
         (
             '{"topic":"1","doc":"D","score":1e999}',
-            "$.score: number out of range",
+            "Number out of range - at `$.score`",
         ),
         (
             '{"topic":"1","doc":"D","rank":"1"}',
-            "$.rank: expected `int`, got `str`",
+            "Expected `int | null`, got `str` - at `$.rank`",
         ),
         ('{"topic":"1","doc":"D","rank":-1}', "rank -1 is not a whole number from"),
         ('{"topic":"1","doc":"D","xpath":"a/b"}', "'a/b' is not an XPath; expected /path[1]"),
@@ -149,7 +149,7 @@ def test_without_ranks_and_scores_the_file_order_does() -> None:
             "not valid JSON: JSON is malformed: trailing characters",
         ),
         ('{"topic":' + "[" * 99_999, "not valid JSON: nested too deeply"),
-        ('["1","D"]', "$: expected `object`, got `array`"),
+        ('["1","D"]', "Expected `object`, got `array`"),
         (HEADER, "a second header; expected one run"),
     ],
 )

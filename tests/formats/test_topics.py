@@ -232,9 +232,9 @@ def test_trec_topics_are_written_with_their_labels() -> None:
         (
             Topic("1", title="a\x00"),
             "inex",
-            "t:4: 'a\\x00' cannot be written as XML; JSON",
+            "t:4: 'a\\x00' cannot be written in XML; JSON",
         ),
-        (Topic(" 1"), "inex", "t:4: ' 1' cannot be written as XML; JSON Lines"),
+        (Topic(" 1"), "inex", "t:4: ' 1' cannot be written in XML; JSON Lines"),
         (
             Topic("1", title="a<desc>b"),
             "trec",

@@ -100,7 +100,7 @@ def test_a_slash_that_is_missing_does_not_hide_an_ordinal_that_is() -> None:
 @settings(max_examples=60)
 @given(PATHS)
 def test_a_root_is_known_whatever_path_comes_first(paths: list[str | None]) -> None:
-    found = is_root(pl.Series(paths, dtype=pl.String)).tolist()
+    found = is_root(pl.Series(paths, dtype=pl.String)).to_list()
     root = re.compile(r"/[^/\[\]@()\s]+(\[1\])?")
     assert found == [path is not None and root.fullmatch(path) is not None for path in paths]
 

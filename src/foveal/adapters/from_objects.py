@@ -115,9 +115,7 @@ def run_of(
         start, end = (pl.when(~whole).then(name) for name in ("start", "end"))
         rows = rows.with_columns(start=start.otherwise(0), end=end.otherwise("size"))
     rows = rows.with_columns(bep=pl.lit(None, dtype=pl.Int64))
-    run: Run = parse_results(
-        row_rules.RowTable(rows, rows["line"].to_numpy()), Source(name, b"", ""), name=name
-    ).checked()
+    run: Run = parse_results(row_rules.RowTable(rows), Source(name, b"", ""), name=name).checked()
     length = None if texts is None else rows["size"].to_numpy()[run.line - 1]
     notes = (*notes, *run.notes)
     return run.with_columns(length=length, notes=notes, source=Provenance(name))
@@ -210,7 +208,7 @@ def group_spans(frame: pl.DataFrame, source: Source, **extra: Any) -> Judgements
         rules.append(RowRule(code, (grade > 0) & pl.col("start").is_null(), message))
     else:
         frame = frame.with_columns(relevant=(grade > 0).fill_null(value=False))
-    raise_problems(check_rules(source.path, frame["line"].to_numpy(), frame, rules))
+    raise_problems(check_rules(source.path, frame, rules))
     frame = frame.with_row_index("object").with_columns(
         pl.col("object").first().over("topic", "doc", "assessor"), owner="assessor"
     )
@@ -252,7 +250,7 @@ def _place_rows(
     message = "topic {topic}: the start is missing or -1; let the splitter note it (LangChain: "
     message += "add_start_index=True), or give start and end, or texts="
     rules.append(RowRule("span.needs_text", pl.col("by_text") & (texts is None), message))
-    raise_problems(check_rules(path, frame["line"].to_numpy(), frame, rules))
+    raise_problems(check_rules(path, frame, rules))
     if texts is None:
         return frame.with_columns(size=pl.lit(None, dtype=pl.Int64)), ()
     quote = pl.when(pl.col("by_text") | start.is_not_null()).then(text)

@@ -20,7 +20,6 @@ from foveal.adapters.from_objects import COLUMNS, OF_JUDGEMENTS, group_spans
 from foveal.errors import InputError, UsageError, some
 from foveal.files.source import Source, first_lines
 from foveal.formats.locate import MOVED, NEAR, TextLocator, TextSpan
-from foveal.formats.objects import describe_mismatch
 from foveal.model import Judgements, Topics
 from foveal.model.run import ALL
 from foveal.model.topics import Topic
@@ -45,8 +44,7 @@ class Entry:
         try:
             return msgspec.convert(self.value, kind)
         except msgspec.ValidationError as error:
-            text = describe_mismatch(error, self.path)
-            raise self.gold.source.error("gold.structure", self.line, text) from None
+            raise self.error(f": {error}") from None
 
     def get(self, name: str, kind: Any) -> Any:
         """Return a field of an object that must have it."""
@@ -133,8 +131,7 @@ class GoldFile:
                 return msgspec.json.decode(json.dumps(value))
         except (ValueError, RecursionError) as error:
             line += getattr(error, "lineno", 1) - 1
-            reason = str(error).partition("; use sys.")[0]  # of a number with too many digits
-            raise self.source.error("json.syntax", line, f"not valid JSON: {reason}") from None
+            raise self.source.error("json.syntax", line, f"not valid JSON: {error}") from None
 
     def read(self) -> Entry:
         """Return the JSON value of the whole file."""

@@ -171,8 +171,7 @@ def _read_qasper(gold: GoldFile) -> None:
 def _read_genomics(gold: GoldFile) -> None:
     """Passages in the order of the file, with their aspects; topics have no words."""
     table = trec_genomics.tabulate_gold(gold.source).checked()
-    for line, row in zip(table.line.tolist(), table.frame.iter_rows(), strict=True):
-        topic, doc, start, end, aspects = row
+    for topic, doc, line, start, end, aspects in table.frame.iter_rows():
         where = Entry(gold, None, line, f"line {line}")
         gold.ask(topic, None, where, again=True)
         gold.add(topic, where, TextSpan(doc, start, end), aspects=[*aspects])

@@ -328,7 +328,7 @@ def _list_results(run: Run, unit: str, topics: pl.Enum, judged: Gold | None) -> 
     elif unit == "element":
         paths = pl.Series([None] * len(run), dtype=pl.String) if run.xpath is None else run.xpath
         if run.length is None:  # on a collection all whole documents have the path of their root
-            is_whole = pl.Series(is_root(paths))
+            is_whole = is_root(paths)
             paths = paths.to_frame("path").select(pl.when(~is_whole).then("path")).to_series()
         columns["xpath"] = paths
         wrong = paths.is_null().to_numpy() & ~((run.start == 0) & (run.end < 0))

@@ -181,7 +181,7 @@ def read_segmentation(path: str | Path) -> Segmentation:
     header, line = read_header(source, **CODEPOINTS)
     table = tabulate_objects(source, {"topic": pl.String, **_PLACE, "id": pl.String}, line)
     frame = table.checked().frame.with_columns(pl.col("topic").fill_null("-"))
-    raise_problems(check_rules(source.path, table.line, frame, _UNIT_RULES))
+    raise_problems(check_rules(source.path, frame, _UNIT_RULES))
     units = frame.unique(["doc", "start", "end"], keep="first", maintain_order=True)
     try:
         return _make_segmentation(str(header.get("run") or source.stem), units, units["id"])

@@ -47,9 +47,10 @@ from foveal.files.source import (
     read_chunks,
     read_codec,
     read_head,
+    show_name,
 )
+from foveal.formats import Format, Kind, Parsed, detect_format
 from foveal.formats.columns import unscored
-from foveal.formats.format import Format, Kind, Parsed, detect_format
 from foveal.formats.jsonl import taken_whole
 from foveal.formats.lines import GROUPED, ignored_text
 from foveal.formats.objects import header_of, parse_objects
@@ -108,7 +109,7 @@ def split_file(
     path: str | Path, name: str | Path, kind: Kind, groups: dict[str, int], count: int
 ) -> TopicFile | None:
     """Split a run or judgements into groups; None if the lines are not of `LINE_FORMATS`."""
-    head = Source(os.fsencode(name).decode(errors="replace"), read_head(path, _HEAD), None)
+    head = Source(show_name(name), read_head(path, _HEAD), None)
     if head.data.lstrip().startswith(b"["):  # a JSON array
         return None
     form = detect_format(head, kind)

@@ -76,13 +76,13 @@ def same_file(one: str | Path, other: str | Path) -> bool:
 
 
 def write_folder(
-    path: str | Path, files: Mapping[str, str], *, beside: Collection[str] | None = ()
+    path: str | Path, files: Mapping[str, str], *, replaceable: Collection[str] = ()
 ) -> None:
     """Write files by name into a folder, all of them or none; a new one appears when it is full.
 
-    An existing folder may hold the files `beside`, any if None; those of equal names are replaced.
+    An existing folder may hold only files that are `replaceable`.
     """
-    check_folder(path, beside=beside)
+    check_folder(path, replaceable=replaceable)
     folder = Path(path)
     if folder.exists():
         write_files({folder / name: content for name, content in files.items()})
@@ -99,16 +99,16 @@ def write_folder(
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def check_folder(path: str | Path, *, beside: Collection[str] | None = ()) -> None:
+def check_folder(path: str | Path, *, replaceable: Collection[str] = ()) -> None:
     """Refuse what `write_folder` would refuse, before there is anything to write."""
     folder = Path(path)
-    if folder.exists() and not folder.is_dir():
+    if not folder.exists():
+        return
+    if not folder.is_dir():
         text = "is a file; expected a folder for several files"
         raise InputError.at("file.not_a_directory", str(path), None, text)
-    if beside is None or not folder.exists():
-        return
     with _explain_failure(path):
-        other = sorted(found.name for found in folder.iterdir() if found.name not in beside)
+        other = sorted({found.name for found in folder.iterdir()}.difference(replaceable))
     if other:
         text = f"the folder holds {other[0]!r}; expected a new or an empty one"
         raise InputError.at("file.directory_not_empty", str(path), None, text)

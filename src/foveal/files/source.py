@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from foveal.errors import InputError, Problem, UsageError
+from foveal.files.memory import free_memory, parse_size
 from foveal.spans import Ints
 
 STDIN = "-"
@@ -32,8 +33,6 @@ _ARRAY = re.compile(rb"\s*\[\s*[{\]]")  # the beginning of a JSON array of objec
 _XML = re.compile(rb"(?:\xff\xfe|\0*\xfe\xff)?[\0\s]*<")
 # The beginning of text in UTF-16, with a byte order mark or with two ASCII characters.
 _UTF16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\s -~]){2}|(?:[\s -~]\0){2}")
-# The beginning of anything but plain UTF-8: compressed data, a byte order mark, UTF-16.
-_ENCODED = re.compile(rb"\x1f\x8b|BZh|\xfd7zXZ\0|\x28\xb5\x2f\xfd|\xef\xbb\xbf|" + _UTF16.pattern)
 _METADATA = re.compile(rb"(?ms)^#\s*ir_metadata\.start\s*\n(.*?)^#\s*ir_metadata\.end")
 
 
@@ -63,7 +62,7 @@ class Source:
 
     path: str
     data: bytes
-    sha256: str | None  # the hash of the file, if it was asked for
+    sha256: str | None  # the hash of the file, if requested
     thorough: bool = False  # readers shall count unknown fields, which takes longer
     # If the bytes are only a part of a file: the number in the file of each line, ascending, and
     # optional fields that other parts have.
@@ -73,12 +72,9 @@ class Source:
     @classmethod
     def open(cls, path: str | Path, *, thorough: bool = False, hashed: bool = True) -> Source:
         """Read a file, or standard input for ``-``; decompress it by its first bytes."""
-        name = os.fsencode(path).decode(errors="replace") if str(path) != STDIN else "<stdin>"
-        data = b"".join(_read_raw(path, name))
-        digest = hashlib.sha256(data).hexdigest() if hashed else None
-        if _ENCODED.match(data):
-            data = b"".join(_decode([data], name, None))
-        return cls(name, data, digest, thorough)
+        digest = hashlib.sha256() if hashed else None
+        data = b"".join(read_blocks(path, digest, at_once=True))
+        return cls(show_name(path), data, digest.hexdigest() if digest else None, thorough)
 
     @classmethod
     def of_text(cls, text: str, path: str = "<text>", *, thorough: bool = False) -> Source:
@@ -88,10 +84,7 @@ class Source:
     @cached_property
     def head(self) -> tuple[int, bytes]:
         """The first line that is neither blank nor a comment, with its number; 0 if none is."""
-        line = _LINE.search(self.data)
-        if line is None:
-            return 0, b""
-        return self.data.count(b"\n", 0, line.start(1)) + 1, line[1].rstrip()
+        return next(first_lines(self.data), (0, b""))
 
     @property
     def stem(self) -> str:
@@ -135,9 +128,9 @@ class Source:
     def error(self, code: str, line: int | None, text: str) -> InputError:
         return InputError.at(code, self.path, line, text)
 
-    def numbered(self, lines: Ints) -> Ints:
-        """Return the numbers in the file of lines of these bytes, which may be a part of it."""
-        return lines if self.lines is None else self.lines[lines - 1]
+    def number(self, line: int) -> int:
+        """Return the number in the file of a line of these bytes, which may be a part of it."""
+        return line if self.lines is None else int(self.lines[line - 1])
 
     def place(self, line: int) -> int:
         """Return the number among the lines of these bytes of a line of the file."""
@@ -156,8 +149,7 @@ class Source:
                 line.decode()
             except UnicodeDecodeError as error:
                 text = f"byte 0x{line[error.start]:02x} is not valid UTF-8; expected UTF-8 text"
-                number = int(self.numbered(np.array(at + 1)))
-                problems.append(Problem("file.encoding", self.path, number, text))
+                problems.append(Problem("file.encoding", self.path, self.number(at + 1), text))
                 lines[at] = b""
         return replace(self, data=b"\n".join(lines)), tuple(problems)
 
@@ -235,16 +227,36 @@ def explain_os_error(error: OSError, name: str) -> InputError:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read_blocks(path: str | Path, digest: Any = None) -> Iterator[bytes]:
+def show_name(path: str | Path) -> str:
+    """Return the name of a file for messages; one that is not text has replacement characters."""
+    return "<stdin>" if str(path) == STDIN else os.fsencode(path).decode(errors="replace")
+
+
+def read_blocks(path: str | Path, digest: Any = None, *, at_once: bool = False) -> Iterator[bytes]:
     """Yield the content of a file, decompressed and without a byte order mark, in blocks.
 
-    `digest`, a hash object of `hashlib`, is updated with the bytes as they are on the disk.
+    `digest`, a hash object of `hashlib`, is updated with the bytes as they are on the disk. A file
+    that is read `at_once` must fit into memory.
     """
-    name = os.fsencode(path).decode(errors="replace")
-    yield from _decode(_read_raw(path, name, 1 << 18, digest), name, path)
+    name = show_name(path)
+    blocks = _read_raw(path, name, -1 if at_once else 1 << 18, digest)
+    start = next(blocks, b"")
+    codec, limit = find_codec(start), given_limit()
+    if codec is not None:
+        if limit is None:
+            size = len(start) if at_once else Path(path).stat().st_size
+            limit = max(_AT_LEAST, _TIMES * size)
+            limit = min(limit, free_memory()) if at_once else limit
+        blocks, start = decompress(chain([start], blocks), name, codec, limit), b""
+        while len(start) < len(BOM) and (block := next(blocks, b"")):
+            start += block
+    if _UTF16.match(start) and not _XML.match(start):
+        raise InputError.at("file.encoding", name, None, "the file is UTF-16; expected UTF-8 text")
+    yield start.removeprefix(BOM)
+    yield from blocks
 
 
-def _read_raw(path: str | Path, name: str, size: int = -1, digest: Any = None) -> Iterator[bytes]:
+def _read_raw(path: str | Path, name: str, size: int, digest: Any = None) -> Iterator[bytes]:
     """Yield the bytes of a file or of standard input as they are; `size` -1 is all at once."""
     try:
         if str(path) == STDIN and sys.stdin is None:  # it was closed from the start
@@ -256,28 +268,6 @@ def _read_raw(path: str | Path, name: str, size: int = -1, digest: Any = None) -
                 yield raw
     except OSError as error:
         raise explain_os_error(error, name) from None
-
-
-def _decode(raw: Iterable[bytes], name: str, path: str | Path | None) -> Iterator[bytes]:
-    """Yield the content of a file; without `path` it was read at once, and must fit into memory."""
-    blocks = iter(raw)
-    start = next(blocks, b"")
-    codec, limit = find_codec(start), given_limit()
-    if codec is not None:
-        if limit is None:
-            size = len(start) if path is None else Path(path).stat().st_size
-            limit = max(_AT_LEAST, _TIMES * size)
-            if path is None:
-                from foveal.files.memory import free_memory
-
-                limit = min(limit, free_memory())
-        blocks, start = decompress(chain([start], blocks), name, codec, limit), b""
-        while len(start) < len(BOM) and (block := next(blocks, b"")):
-            start += block
-    if _UTF16.match(start) and not _XML.match(start):
-        raise InputError.at("file.encoding", name, None, "the file is UTF-16; expected UTF-8 text")
-    yield start.removeprefix(BOM)
-    yield from blocks
 
 
 def read_chunks(path: str | Path, size: int, digest: Any = None) -> Iterator[bytes]:
@@ -330,8 +320,6 @@ def limit_bytes(size: int | str | None) -> Iterator[None]:
     ...     given_limit()
     2147483648
     """
-    from foveal.files.memory import parse_size
-
     token = _LIMIT.set(_LIMIT.get() if size is None else parse_size(str(size), "limit"))
     try:
         yield

@@ -20,7 +20,7 @@ MARKUP = 4_000_000  # bytes of one tag, comment or declaration
 _CHUNK = 1 << 19  # bytes that are parsed between two checks of it
 
 _BROKEN_OFF = "the document breaks off here, before its root element is closed"
-_CLEARER = {expat.errors.XML_ERROR_NO_ELEMENTS: _BROKEN_OFF}
+_CLEARER = {expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]: _BROKEN_OFF}
 _REFERENCE = re.compile(rb"&(?!(?:lt|gt|amp|quot|apos);)([^\s#;&<>]+);")
 Opening = Callable[[str, Any], object]  # a handler of opening tags
 Closing = Callable[[str], object]  # a handler of closing tags or text
@@ -93,7 +93,12 @@ def parse_xml(
         # What they do not declare is reported to us.
         parser.UseForeignDTD(True)  # noqa: FBT003 - expat's signature
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_ALWAYS)
-    standard = _declare_standard(referred)
+    names = sorted(name.decode(errors="replace") for name in referred)
+    standard = "".join(
+        f'<!ENTITY {name} "{"".join(f"&#38;#{ord(c)};" for c in html5[f"{name};"])}">'
+        for name in names
+        if f"{name};" in html5
+    ).encode()
     declarations = 0
 
     def fail(message: str, code: str = "xml.limit") -> NoReturn:
@@ -153,8 +158,7 @@ def parse_xml(
             ):
                 fail(f"a tag, comment or declaration has more than {MARKUP} bytes")
     except expat.ExpatError as error:
-        message = expat.errors.messages[error.code]
-        message = _CLEARER.get(message, message)
+        message = _CLEARER.get(error.code) or expat.errors.messages[error.code]
         raise DocumentError("xml.malformed", message, error.lineno, error.offset + 1) from None
     except (LookupError, ValueError):
         message = "the declared encoding is not read; expected UTF-8, UTF-16, ISO-8859-1 or another"
@@ -164,16 +168,6 @@ def parse_xml(
         # The handlers and the parser hold each other, and the text; release it now.
         for name in handlers:
             setattr(parser, name, None)
-
-
-def _declare_standard(referred: set[bytes]) -> bytes:
-    """Return declarations of the standard entities among these names."""
-    names = sorted(name.decode(errors="replace") for name in referred)
-    return "".join(
-        f'<!ENTITY {name} "{"".join(f"&#38;#{ord(c)};" for c in html5[f"{name};"])}">'
-        for name in names
-        if f"{name};" in html5
-    ).encode()
 
 
 def _watch(

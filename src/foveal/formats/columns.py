@@ -16,9 +16,17 @@ import polars as pl
 
 from foveal.errors import InputError, Problem, Tally, some
 from foveal.files.source import Source
-from foveal.formats.format import MAGIC, Format, Parsed, lazy_losses
+from foveal.formats import MAGIC, Format, Parsed, lazy_losses
 from foveal.formats.objects import GIVE_TEXTS, UNKNOWN_FIELD, to_codepoints
-from foveal.formats.rows import NAME_RULES, RULES, RowRule, RowTable, check_rules, list_offset_rules
+from foveal.formats.rows import (
+    NAME_RULES,
+    RULES,
+    RowRule,
+    RowTable,
+    check_rules,
+    list_offset_rules,
+    number_lines,
+)
 from foveal.formats.xpaths import canonical_paths, is_root
 from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Run
@@ -31,10 +39,7 @@ RESULT_COLUMNS: dict[str, Any] = {
 }
 _PLACES = pl.col("start", "end", "xpath", "bep")
 TEXT_ALONE = pl.col("text").is_not_null() & pl.all_horizontal(_PLACES.is_null())
-_RULES = [
-    *NAME_RULES,
-    *(RULES[name] for name in ("rank", "tokens", "bep", "score", "xpath")),
-]
+_RULES = [*NAME_RULES, *(RULES[name] for name in ("rank", "tokens", "bep", "score", "xpath"))]
 _NO_TEXTS = RowRule(
     "run.text_alone",
     TEXT_ALONE,
@@ -66,23 +71,19 @@ def parse_results(
         message = f"{order} is missing here, but other results have one"
         rule = RowRule(f"run.{order}_missing", pl.col(order).is_null(), message)
         table = table.check(source.path, [rule])
-    frame, line, problems = table
+    frame, problems = table
     if problems and not len(frame):
         return Parsed(None, [*problems])
     bare = frame.select(TEXT_ALONE).to_series()
-    no_path = frame["xpath"].is_null() | pl.Series(is_root(frame["xpath"]))
+    no_path = frame["xpath"].is_null() | is_root(frame["xpath"])
     frame = frame.with_columns(
         canonical_paths(frame["xpath"]),
-        pl.Series("line", line),
         start=pl.coalesce("start", "bep"),
         end=pl.coalesce(pl.col("end") + int(inclusive), "bep"),
     )
     notes = tuple[str, ...]()
     try:
-        frame = frame.with_columns(
-            to_codepoints(frame[column], frame["doc"], unit, texts, source.path, line)
-            for column in ("start", "end")
-        )
+        frame = to_codepoints(frame, ("start", "end"), unit, texts, source.path)
         if bare.any():
             from foveal.formats.locate import TextLocator, place_rows
 
@@ -155,10 +156,10 @@ def parse_run(source: Source) -> Parsed:
 
 def _cast_columns(frame: pl.DataFrame, source: Source) -> RowTable:
     """Return the columns of a run in their types, null where the file has none."""
-    line = source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64))
-    columns, rules = dict[str, pl.Series](), list[RowRule]()
+    line = number_lines(source, len(frame))
+    columns, rules = {"line": line}, list[RowRule]()
     for name, kind in _COLUMNS.items():
-        given = frame[name] if name in frame.columns else pl.repeat(None, len(frame), eager=True)
+        given = frame.get_column(name, default=pl.repeat(None, len(frame), eager=True))
         try:
             column = given.cast(kind, strict=False)
         except pl.exceptions.PolarsError:
@@ -169,20 +170,19 @@ def _cast_columns(frame: pl.DataFrame, source: Source) -> RowTable:
         message = f"{name} {{{name}}} is not a {_WORDS[kind]}"
         rules.append(RowRule("run.columns", column.is_null() & given.is_not_null(), message))
         columns[name] = column
-    problems = check_rules(source.path, line, frame, rules)
-    return RowTable(pl.DataFrame(columns), line).without(problems)
+    problems = check_rules(source.path, frame.with_columns(line), rules)
+    return RowTable(pl.DataFrame(columns)).without(problems)
 
 
 @contextmanager
 def without_panics() -> Iterator[None]:
     """Drop what is printed to standard error, where Polars prints a trace of a damaged file."""
-    with _ALONE, ExitStack() as stack:
+    with _ALONE, Path(os.devnull).open("wb") as nothing, ExitStack() as stack:
         with suppress(OSError):  # no standard error
             kept = os.dup(_STDERR)
             stack.callback(os.close, kept)
             stack.callback(os.dup2, kept, _STDERR)
-            with Path(os.devnull).open("wb") as nothing:
-                os.dup2(nothing.fileno(), _STDERR)
+            os.dup2(nothing.fileno(), _STDERR)
         yield
 
 

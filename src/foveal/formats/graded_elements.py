@@ -12,7 +12,6 @@ import polars as pl
 from foveal.errors import Problem
 from foveal.formats.rows import RowRule, check_rules, range_rule
 from foveal.formats.xpaths import ELEMENT, canonical_paths
-from foveal.spans import Ints
 
 GRADES = {  # scale to its grades, each with the pattern of its values
     "2002": {"relevance": "[0-3]", "coverage": "[ELSN]"},
@@ -22,7 +21,8 @@ GRADES = {  # scale to its grades, each with the pattern of its values
 }
 _GRADE_NAMES = ("exhaustivity", "specificity", "relevance", "coverage")
 SIZES = ("size", "rsize")
-OF_POOLS = ("inpool", "inferred")  # how an assessment came about; most files do not tell
+WHITESPACE = ("keep", "merge", "strip")  # how white space counts in lengths and offsets
+OF_POOLS = ("inpool", "inferred")  # how an element was assessed; most files lack them
 ELEMENT_COLUMNS: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("xpath", *_GRADE_NAMES), pl.String),
     **dict.fromkeys(SIZES, pl.Int64),
@@ -84,7 +84,6 @@ def _list_rules(scale: str | None) -> Iterator[RowRule]:
         pair = " and ".join(f"{name} {{{name}}}" for name in grades)
         yield RowRule("element.grade", _CONTRADICTIONS[scale], f"{pair} exclude each other")
     for name in SIZES:
-        yield range_rule(name, "element.size")
         missing = pl.col(name).is_null() & (scale not in _CONTRADICTIONS)
         yield RowRule("element.size", missing, f"{name} is missing; the scale of {scale} needs it")
     more = pl.col("rsize") > pl.col("size")
@@ -94,19 +93,14 @@ def _list_rules(scale: str | None) -> Iterator[RowRule]:
 _RULES = {scale: tuple(_list_rules(scale)) for scale in (None, *GRADES)}
 
 
-def find_wrong_elements(
-    path: str, line: Ints, elements: pl.DataFrame, scale: str | None
-) -> list[Problem]:
+def find_wrong_elements(path: str, elements: pl.DataFrame, scale: str | None) -> list[Problem]:
     """Find elements that are repeated or break a rule of the scale."""
     whole = elements.with_columns(canonical=canonical_paths(elements["xpath"]))
-    return check_rules(path, line, whole, _RULES[scale])
+    return check_rules(path, whole, _RULES[scale])
 
 
 class GradedElements(NamedTuple):
-    """The judged elements of a file, with every ordinal in their paths.
-
-    `known` marks the rows that are here; grades of the others are unknown (``U``).
-    """
+    """The elements of known grade, with every ordinal in their paths; `known` marks their rows."""
 
     elements: pl.DataFrame
     scale: str | None
@@ -114,26 +108,24 @@ class GradedElements(NamedTuple):
     problems: list[Problem]
 
 
-def check_elements(
-    frame: pl.DataFrame, path: str, line: Ints, scale: str | None = None
-) -> GradedElements:
+def check_elements(frame: pl.DataFrame, path: str, scale: str | None = None) -> GradedElements:
     """Check the elements of a file against themselves, each other and the scale.
 
-    `frame` has the columns of `ELEMENT_COLUMNS` and ``row``, the judgement of each element. Without
-    a declared scale the grades tell.
+    `frame` has the columns of `ELEMENT_COLUMNS`, where sizes may be texts, ``line``, and ``row``,
+    the judgement of each element. The grades show a scale that is not declared.
     """
-    problems = list[Problem]()
+    problems = check_rules(path, frame, [range_rule(name, "element.size") for name in SIZES])
+    frame = frame.cast(dict.fromkeys(SIZES, pl.Int64), strict=False)
     if scale is None and len(frame):
-        tells = {"relevance": "2002", "coverage": "2002"}
-        tells |= {"specificity": "2003", "exhaustivity": "2005"}
-        told = (pl.when(pl.col(own).is_not_null()).then(pl.lit(x)) for own, x in tells.items())
-        scales = frame.select(pl.coalesce(*told, pl.lit("2006"))).to_series()
+        years = {"relevance": 2002, "coverage": 2002, "specificity": 2003, "exhaustivity": 2005}
+        shown = (pl.when(pl.col(n).is_not_null()).then(pl.lit(f"{x}")) for n, x in years.items())
+        scales = frame.select(pl.coalesce(*shown, pl.lit("2006"))).to_series()
         scale = str(scales[0])
         for other in (scales != scale).arg_true()[:1]:
             text = f"grades of the scale of {scales[other]}, but the first element has those of "
-            problems = [Problem("element.scale", path, int(line[other]), text + scale)]
-    # A second scale makes every grade of its elements wrong: one message is enough.
-    problems = problems or find_wrong_elements(path, line, frame, scale)
+            problems += [Problem("element.scale", path, frame["line"][other], text + scale)]
+    # A wrong size is also missing, and a second scale makes all its grades wrong: say it once.
+    problems = problems or find_wrong_elements(path, frame, scale)
     known = frame.select(_KNOWN).to_series().to_numpy()
     elements = frame.with_columns(canonical_paths(frame["xpath"])).filter(known)
     unused = [name for name in OF_POOLS if elements[name].null_count() == len(elements)]

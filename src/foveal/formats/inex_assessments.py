@@ -14,9 +14,9 @@ import polars as pl
 
 from foveal.errors import InputError
 from foveal.files.source import Source
+from foveal.formats import Format, lazy_losses, never, parse_with
 from foveal.formats import graded_elements as graded
 from foveal.formats import markup as xml
-from foveal.formats.format import Format, lazy_losses, never, parse_with
 from foveal.formats.rows import (
     RESERVED,
     RowRule,
@@ -33,21 +33,19 @@ from foveal.model.run import ALL
 _COLUMNS: dict[str, tuple[str, ...]] = {name: (name,) for name in (*graded.ELEMENT_COLUMNS, "end")}
 _COLUMNS |= {"xpath": ("path",), "start": ("start", "path")}
 _COLUMNS |= {"exhaustivity": ("exhaustivity", "exhaustiveness")}
-_WHITESPACE = ("keep", "merge", "strip")  # rules for white space; a file without one keeps it
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
-_XPATH = rf"^/[^{xml.BLANKS}]+$"
 _PLACE_RULES = (
     RowRule(
         "passage.path",
-        ~pl.col("start").str.contains(_XPATH).fill_null(value=False),
+        ~pl.col("start").str.contains(xml.XPATH).fill_null(value=False),
         "start {start} of a passage or entry point; expected an XPath",
     ),
     RowRule(
         "passage.path",
-        ~pl.col("end").str.contains(_XPATH).fill_null(value=False) & ~pl.col("bep"),
+        ~pl.col("end").str.contains(xml.XPATH).fill_null(value=False) & ~pl.col("bep"),
         "end {end} of a passage; expected an XPath",
     ),
     RowRule(
@@ -65,19 +63,22 @@ def read_judgements(source: Source) -> Judgements:
     topic, pool, version, rule = (
         markup.values([0], name)[0] for name in ("topic", "pool", "version", "whitespace-text-node")
     )
-    files, wrong = markup.named("file"), ("", "")
+    files, rule = markup.named("file"), rule or "keep"
+    line = int(markup.line[0])
     if not topic:
-        wrong = "topic.missing", 'topic is missing; expected <assessments topic="">'
-    elif topic == ALL:
-        wrong = "topic.reserved", RESERVED
-    elif (rule or _WHITESPACE[0]) not in _WHITESPACE:
-        message = f"whitespace-text-node {rule!r}; expected {' or '.join(_WHITESPACE)}"
-        wrong = "judgements.header", message
-    if wrong[0]:
-        raise source.error(wrong[0], int(markup.line[0]), wrong[1])
-    doc = pl.Series("doc", [name or "" for name in markup.values(files, "name", "file")])
+        text = 'topic is missing; expected <assessments topic="">'
+        raise source.error("topic.missing", line, text)
+    if topic == ALL:
+        raise source.error("topic.reserved", line, RESERVED)
+    if rule not in graded.WHITESPACE:
+        text = f"whitespace-text-node {rule!r}; expected {' or '.join(graded.WHITESPACE)}"
+        raise source.error("judgements.header", line, text)
+    doc = [name or "" for name in markup.values(files, "name", "file")]
+    judged = pl.DataFrame(
+        {"doc": doc, "line": markup.line[files]}, schema_overrides={"doc": pl.String}
+    )
     nameless = RowRule("doc.missing", pl.col("doc") == "", "file without a name")
-    problems = check_rules(source.path, markup.line[files], doc.to_frame(), [nameless])
+    problems = check_rules(source.path, judged, [nameless])
     number, row = markup.inside(files, "element", "path", "passage", "best-entry-point")
     columns = {name: markup.values(number, *own) for name, own in _COLUMNS.items()}
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_columns(
@@ -89,52 +90,42 @@ def read_judgements(source: Source) -> Judgements:
     is_place = is_entry | np.isin(number, markup.named("passage"))
     listed = frame.filter(~is_place).drop("start", "end")
     places = frame.with_columns(bep=is_entry).filter(is_place).select(*PLACE_COLUMNS, "size")
-    line = listed["line"].to_numpy()
-    rules = [range_rule(name, "element.size") for name in graded.SIZES]
-    bad_sizes = check_rules(source.path, line, listed, rules)
-    elements, scale, known, more = graded.check_elements(
-        listed.cast(dict.fromkeys(graded.SIZES, pl.Int64), strict=False), source.path, line
-    )
-    problems += bad_sizes or more
-    problems += check_rules(source.path, places["line"].to_numpy(), places, _PLACE_RULES)
-    raise_problems(problems)
+    elements, scale, known, wrong = graded.check_elements(listed, source.path)
+    raise_problems([*problems, *wrong, *check_rules(source.path, places, _PLACE_RULES)])
     places = places.cast({"size": pl.Int64}).sort("row", "bep", maintain_order=True)
     relevant = graded.mark_relevant(elements, len(files), scale)
     relevant[places.filter(~pl.col("bep"))["row"].to_numpy()] = True
     if not places["size"].count():
         places = places.drop("size")
-    header = {} if scale is None else {"scale": scale}
-    header["whitespace"] = rule or _WHITESPACE[0]
     collections = pl.Series(markup.values(files, "collection"), dtype=pl.String)
-    if collections.n_unique() == 1 and collections[0]:
-        header["collection"] = collections[0]
-    header |= {"version": version} if version else {}
+    collection = collections[0] if collections.n_unique() == 1 else None
+    header = {"scale": scale, "whitespace": rule, "collection": collection, "version": version}
     unread = {
         graded.UNKNOWN_GRADES: int((~known).sum()),
         "different names of collections": collections.count() * (collections.n_unique() > 1),
         "statements of topics": len(markup.named("inex-topic")),
     }
-    rows = pl.DataFrame({"doc": doc, "line": markup.line[files], "relevant": relevant})
     assessor = pl.lit(pool or None, dtype=pl.String)
-    none = np.zeros(0, dtype=np.int64)
+    rows = judged.with_columns(topic=pl.lit(topic), assessor=assessor, relevant=relevant)
+    none = np.zeros_like(files)
     judgements = Judgements.from_rows(
-        rows.with_columns(topic=pl.lit(topic), assessor=assessor),
-        np.zeros_like(files),
+        rows,
         none,
-        none,
+        none[:0],
+        none[:0],
         source=source.provenance,
         has_text=False,
         elements=elements if len(elements) else None,
         places=places if len(places) else None,
-        header=header,
+        header={name: value for name, value in header.items() if value},
         unread={what: n for what, n in unread.items() if n} or None,
     )
     raise_problems(judgements.find_repeated())
     # A document is not judged if all its grades are unknown.
-    assessed, judged = listed["row"].to_numpy(), np.ones(len(files), dtype=bool)
-    judged[assessed] = False
-    judged[assessed[known]] = True
-    return judgements if judged.all() else judgements.only(judged)
+    assessed, kept = listed["row"].to_numpy(), np.ones(len(files), dtype=bool)
+    kept[assessed] = False
+    kept[assessed[known]] = True
+    return judgements if kept.all() else judgements.only(kept)
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -161,20 +152,13 @@ def _write_pools(judgements: Judgements, scale: str) -> dict[str, str]:
         attributes = (pl.format(f' {n}="{{}}"', value).fill_null("") for n, value in values)
         return pl.format(f"    <{tag}{{}}/>\n", pl.concat_str(attributes))
 
-    columns = {
-        "path": "xpath",
-        **_WRITTEN[scale],
-        **dict(zip(graded.OF_POOLS, graded.OF_POOLS, strict=True)),
-    }
+    columns = {"path": "xpath"} | _WRITTEN[scale] | {name: name for name in graded.OF_POOLS}
     text = write_tags("path" if by_grades else "element", columns)
     children = elements.select("row", text=text)
     if places is not None:
         columns = {name: name for name in ("start", "end", "size") if name in places}
-        entry, passage = (
-            write_tags("best-entry-point", {"path": "start"}),
-            write_tags("passage", columns),
-        )
-        text = pl.when("bep").then(entry).otherwise(passage)
+        entry = write_tags("best-entry-point", {"path": "start"})
+        text = pl.when("bep").then(entry).otherwise(write_tags("passage", columns))
         children = pl.concat([places.select("row", text=text), children])
     inside = dict(children.group_by("row").agg(pl.col("text").str.join("")).iter_rows())
     header = {n: own for n, own in (judgements.header or {}).items() if isinstance(own, str)}
@@ -224,15 +208,12 @@ def _check_writable(judgements: Judgements, scale: str) -> pl.DataFrame:
         sized = elements.filter(pl.any_horizontal(pl.col(graded.SIZES).is_not_null()))
         for rows, what in ((places, "a passage or entry point"), (sized, "the size of an element")):
             check_rows(judgements, np.isin(range(len(judgements)), rows["row"]), what)
-    wrong = graded.find_wrong_elements(path, elements["row"].to_numpy(), elements, scale)
+    wrong = graded.find_wrong_elements(path, elements.with_columns(line="row"), scale)
     raise_problems(judgements.problem(each.code, each.line or 0, each.text) for each in wrong)
-    said = [*judgements.topics, *(judgements.assessors or ())]
-    said += [value for value in header.values() if value and isinstance(value, str)]
+    names = [*judgements.topics, *judgements.assessors]
+    names += [value for value in header.values() if value and isinstance(value, str)]
     texts = [*elements.select(pl.col(pl.String)), *places.select("start", "end")]
-    unfit = xml.find_unfit(pl.Series(said, dtype=pl.String), judgements.doc, *texts)
-    if unfit is not None:
-        message = f"{unfit!r} cannot be written in XML; JSON Lines can hold it"
-        raise InputError.at("write.unfit", path, None, message)
+    xml.refuse_unfit(path, None, pl.Series(names, dtype=pl.String), judgements.doc, *texts)
     return elements
 
 

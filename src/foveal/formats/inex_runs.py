@@ -9,15 +9,15 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
+from foveal.formats import Format, Parsed, lazy_losses
 from foveal.formats import markup as xml
 from foveal.formats.columns import RESULT_COLUMNS, parse_results
-from foveal.formats.format import Format, Parsed, lazy_losses
 from foveal.formats.rows import RowRule, RowTable, range_rule
 from foveal.model import Run
 
 _ROOT = "inex-submission"
 _SCORE = pl.col("rsv").cast(pl.Float64, strict=False)
-_PATH, _PASSAGE = rf"^/[^{xml.BLANKS}]+$", rf"^/[^{xml.BLANKS}]+ /[^{xml.BLANKS}]+$"
+_PASSAGE = rf"^/[^{xml.BLANKS}]+ /[^{xml.BLANKS}]+$"
 _FIELDS = (  # columns, the elements that hold them, and the attributes where the text does not
     ("doc", "file", ("file", "name")),
     ("doc", "in", ("file", "name")),
@@ -36,7 +36,7 @@ _RULES = (
     ),
     RowRule(
         "run.xpath",
-        ~pl.col("path").str.contains(_PATH) | ~pl.col("passage").str.contains(_PASSAGE),
+        ~pl.col("path").str.contains(xml.XPATH) | ~pl.col("passage").str.contains(_PASSAGE),
         "path {path}, passage {passage}; expected XPaths as /path[1]/of[1]/element[2]",
     ),
     range_rule("rank", "run.rank"),
@@ -69,9 +69,8 @@ def parse_run(source: Source) -> Parsed:
     table = _read_results(markup).check(source.path, _RULES)
     others = dict.fromkeys(("start", "end", "text", "bep", "tokens"), pl.lit(None))
     xpath = pl.coalesce("path", "passage")
-    frame = table.frame.select("topic", "doc", "rank", score=_SCORE, xpath=xpath, **others)
-    kinds = (pl.col(name).cast(kind) for name, kind in RESULT_COLUMNS.items())
-    table = table._replace(frame=frame.select(kinds))
+    frame = table.frame.select("topic", "doc", "rank", "line", score=_SCORE, xpath=xpath, **others)
+    table = table._replace(frame=frame.cast(pl.Schema(RESULT_COLUMNS)))
     run, problems = parse_results(table, source, name=run_id or source.stem, task=task)
     if run is not None:
         run = replace(run, header=header or None)
@@ -98,8 +97,10 @@ def _read_results(markup: xml.Markup) -> RowTable:
             columns[column][row] = value or columns[column][row]
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
     ends = pl.concat_str(pl.col("start", "end").fill_null(""), separator=" ").str.strip_chars(" ")
-    frame = frame.with_columns(passage=pl.when(ends != "").then(ends))
-    return RowTable(frame, markup.line[results]).without(problems)
+    frame = frame.with_columns(
+        passage=pl.when(ends != "").then(ends), line=pl.Series(markup.line[results])
+    )
+    return RowTable(frame).without(problems)
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -120,18 +121,13 @@ def write_run(run: Run) -> str:
     collections = attributes.pop("collections", ())
     given = (*attributes.values(), *fields.values(), about, *collections)
     names = pl.Series([*filter(None, given), *run.topics])
-    odd = xpath.filter(~xpath.str.contains(f"{_PATH}|{_PASSAGE}"))
-    unfit = (
-        odd[0] if len(odd) else xml.find_unfit(names.str.strip_chars(xml.BLANKS), run.doc, xpath)
-    )
-    if unfit is not None:
-        message = f"{unfit!r} cannot be written in XML; JSON Lines can hold it"
-        raise InputError.at("write.unfit", run.source.path, None, message)
+    names = names.str.strip_chars(xml.BLANKS)
+    xml.refuse_unfit(run.source.path, None, names, run.doc, xpath)
+    xml.refuse_unfit(run.source.path, None, xpath, fit=f"{xml.XPATH}|{_PASSAGE}")
     pair = pl.col("xpath").str.splitn(" ", 2)
     start, end = (xml.escape_xml(pair.struct.field(name)) for name in ("field_0", "field_1"))
     place = pl.coalesce(
-        pl.format('<passage start="{}" end="{}"/>', start, end),
-        pl.format("<path>{}</path>", start),
+        pl.format('<passage start="{}" end="{}"/>', start, end), pl.format("<path>{}</path>", start)
     )
     rsv = pl.lit("") if run.score is None else pl.format("<rsv>{}</rsv>", pl.col("score"))
     result = "    <result><file>{}</file>{}<rank>{}</rank>{}</result>\n"

@@ -7,19 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem, Tally
 from foveal.files.source import Source
+from foveal.formats import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, objects, parse_with
 from foveal.formats import graded_elements as graded
-from foveal.formats import objects
 from foveal.formats.columns import RESULT_COLUMNS, TEXT_ALONE, parse_results
-from foveal.formats.format import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, parse_with
 from foveal.formats.rows import (
     NAME_RULES,
     RowRule,
-    RowTable,
     check_rows,
     check_rules,
     list_offset_rules,
@@ -50,7 +47,7 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
     run: Run | None = parsed.content
     if run is None:
         return parsed
-    notes, unread = run.notes, dict[str, int]()
+    notes, unread = run.notes, objects.unknown_fields(source, _RUN, header_line)
     whole = run.line[(run.end < 0) & (run.start == 0)]
     if len(whole):
         # Fields that are not known may be the span of the first result that has none.
@@ -59,8 +56,6 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
         note = Tally(taken_whole, len(whole), [(first, unknown)])
         # The first such result of the file may be in another part of it.
         notes += (note,) if note or source.lines is not None else ()
-    if source.thorough and not parsed.problems:
-        unread = objects.unknown_fields(source, table.frame, header_line)
     if number := table.frame["text"].count():
         unread["texts of results"] = number
     run = replace(run, notes=notes, unread=unread or None)
@@ -85,11 +80,10 @@ def taken_whole(number: int, firsts: Sequence[tuple[int, list[str]]]) -> str:
 
 def write_run(run: Run) -> str:
     """Write the run with a header; nothing that Foveal knows of a run is lost."""
-    header = {"type": "header", "format": JSON_FORMATS["run"][0], "version": 1, "run": run.name}
-    header |= {"task": run.task, "unit": "codepoint", "end": "exclusive"}
+    about = {"run": run.name, "task": run.task, **objects.OFFSETS}
     frame = run.to_frame()
     frame = frame.with_columns(start=pl.when(pl.col("end").is_not_null()).then("start"))
-    return objects.write_objects([header, *frame.iter_rows(named=True)])
+    return objects.write_objects("run", about, frame.iter_rows(named=True))
 
 
 def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
@@ -106,7 +100,7 @@ def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
     schema = _RUN if key == "text" else _JUDGEMENT | _SPAN
     frame = objects.tabulate_objects(source, schema, header_line).frame
     if key == "quote":
-        frame = _list_spans(frame.with_columns(line=0))
+        frame = _list_spans(frame)
     is_bare = TEXT_ALONE if key == "text" else _IS_BARE
     unit = header.get("unit", "codepoint")
     doc = (frame.filter(is_bare) if unit == "codepoint" else frame)["doc"]
@@ -118,9 +112,6 @@ def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
 # Names in the header and ours for them; ``version`` there is that of the format.
 _KEPT = {name: name for name in ("collection", "scale", "whitespace")}
 _KEPT |= {"assessments-version": "version"}
-# Words for the rules by which white space counts, and ours for them.
-_WHITESPACE = {rule: rule for rule in ("keep", "merge", "strip")}
-_WHITESPACE |= {"merge-whitespace": "merge", "strip-whitespace-nodes": "strip"}
 _LABELS = ("sets", "aspects")  # lists of names that a span may have
 _SPAN: dict[str, Any] = {
     **dict.fromkeys(("start", "end"), pl.Int64),
@@ -166,50 +157,40 @@ _RULES = [
 
 def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
     """Read judgements with spans, best entry points, assessors and elements."""
-    allowed = {
-        "format": JSON_FORMATS["judgements"],
-        "scale": graded.GRADES,
-        "whitespace": _WHITESPACE,
-    }
-    header, header_line = objects.read_header(source, **allowed)
+    header, header_line = objects.read_header(
+        source, format=JSON_FORMATS["judgements"], scale=graded.GRADES, whitespace=graded.WHITESPACE
+    )
     known = {ours: str(header[name]) for name, ours in _KEPT.items() if name in header}
-    if "whitespace" in known:
-        known["whitespace"] = _WHITESPACE[known["whitespace"]]
     # A line may be one quote, with the fields of a span.
     schema = _JUDGEMENT | (_SPAN if b'"quote"' in source.data else {})
     table = objects.tabulate_objects(source, schema, header_line)
-    unread = objects.unknown_fields(source, table.frame, header_line) if source.thorough else {}
-    is_bare = _mark_bare_topics(source, table)
+    unread = objects.unknown_fields(source, schema, header_line)
+    is_bare = _mark_bare_topics(source, table.frame)
     topics, given = table.frame["topic"].filter(is_bare), table.frame.filter(~is_bare)
-    given = given.with_columns(line=pl.Series(table.line[~is_bare]))
     frame = _list_spans(given)
     has_text = bool(frame["is_given"].any() if len(frame) else table.frame["spans"].count())
 
-    path, line, inclusive = source.path, frame["line"].to_numpy(), header.get("end") == "inclusive"
+    path, inclusive = source.path, header.get("end") == "inclusive"
     rules = [*_OBJECT_RULES, *list_offset_rules(inclusive=inclusive)]
-    problems = [*table.problems, *check_rules(path, line, frame, rules)]
+    problems = [*table.problems, *check_rules(path, frame, rules)]
     frame, notes = frame.with_columns(pl.col("end") + int(inclusive)), tuple[str, ...]()
     unit = header.get("unit", "codepoint")
     try:
-        located = frame.clear()
+        placed = frame.clear()
         if (bare := frame.select(_IS_BARE).to_series()).any():
             from foveal.formats.locate import TextLocator, place_rows
 
-            located, notes = place_rows(frame, path, TextLocator(texts), bare)
-            # The quotes of an object tell the document of all of it.
-            located = located.with_columns(
-                pl.coalesce(name, pl.col(name).drop_nulls().first().over("object"))
-                for name in ("doc", "size")
-            )
-            frame = frame.with_columns(located["doc"])
-        frame = frame.with_columns(
-            objects.to_codepoints(frame[name], frame["doc"], unit, texts, path, line)
-            for name in ("start", "end", "length", "bep")
-        )
-        if len(located):
-            places = {"start": "start", "end": "end", "length": "size"}
+            placed, notes = place_rows(frame, path, TextLocator(texts), bare)
+            # The quotes of an object show which document all of it is about.
+            own = pl.col("doc", "size")
+            placed = placed.with_columns(own.fill_null(own.drop_nulls().first().over("object")))
+            frame = frame.with_columns(placed["doc"])
+        names = ("start", "end", "length", "bep")
+        frame = objects.to_codepoints(frame, names, unit, texts, path)
+        if len(placed):
             frame = frame.with_columns(
-                pl.coalesce(pl.col(name), located[own]) for name, own in places.items()
+                pl.col(name).fill_null(placed[found])
+                for name, found in (("start", "start"), ("end", "end"), ("length", "size"))
             )
     except InputError as error:
         raise_problems([*problems, *error.problems])
@@ -219,12 +200,12 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
 
     elements = None
     if given["elements"].count() or not has_text:
-        flat = given.select("elements", row=pl.int_range(pl.len(), dtype=pl.Int64))
+        flat = given.select("elements", "line", row=pl.int_range(pl.len(), dtype=pl.Int64))
         flat = flat.explode("elements").drop_nulls("elements").unnest("elements")
-        owner, lines = flat["row"].to_numpy(), given["line"].to_numpy()
-        checked = graded.check_elements(flat, path, lines[owner], known.get("scale"))
+        owner = flat["row"].to_numpy()
+        checked = graded.check_elements(flat, path, known.get("scale"))
         problems += checked.problems
-        elements = checked.elements if len(checked.elements) else None
+        elements = checked.elements.drop("line") if len(checked.elements) else None
         known |= {} if checked.scale is None else {"scale": checked.scale}
         if len(checked.elements) < len(flat):
             unread[graded.UNKNOWN_GRADES] = len(flat) - len(checked.elements)
@@ -234,7 +215,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
             relevant &= ~np.isin(range(len(given)), frame.filter(positive)["object"])
             message = "relevant elements, but no span is relevant"
             rule = RowRule("judgements.spans", pl.Series(relevant), message)
-            problems += check_rules(path, lines, given, [rule])
+            problems += check_rules(path, given, [rule])
         else:
             frame = frame.with_columns(relevant=pl.Series(relevant).gather(frame["object"]))
         # A document of which everything is unknown was not judged.
@@ -295,13 +276,13 @@ def build_judgements(
     """Return judgements from a row for each span; a row without start is a judged document.
 
     Rows of one ``object`` and assessor are one judgement. They may differ in the columns of a span,
-    ``text`` being its quote. A column ``relevant`` tells which documents are relevant. `elements`
+    ``text`` being its quote. A column ``relevant`` marks documents that are relevant. `elements`
     point to objects by ``row``: they are of the object's ``owner``, or of all assessors if no span
     is the owner's. All `problems` are raised together with those found here.
     """
     frame = frame.sort("object", "assessor", maintain_order=True)
     frame = frame.with_columns(row=pl.struct("object", "assessor").rle_id().cast(pl.Int64))
-    raise_problems([*problems, *check_rules(source.path, frame["line"].to_numpy(), frame, _RULES)])
+    raise_problems([*problems, *check_rules(source.path, frame, _RULES)])
     relevant = [pl.col("relevant").any()] if "relevant" in frame.columns else []
     rows = frame.group_by("row", maintain_order=True).agg(
         pl.col(*_WHOSE, "object", "owner", "line").first(),
@@ -335,27 +316,27 @@ def build_judgements(
     return judgements
 
 
-def _mark_bare_topics(source: Source, table: RowTable) -> npt.NDArray[np.bool_]:
+def _mark_bare_topics(source: Source, frame: pl.DataFrame) -> pl.Series:
     """Mark topics without a judged document, ``{"topic": "9", "spans": []}``.
 
     Any other field shows that a document was meant, though under another name than ``doc``.
     """
     listed = pl.col("spans", "elements").list.len()
-    bare = table.frame.select(
+    bare = frame.select(
         pl.col("doc").is_null()
         & (pl.col("topic").fill_null("") != "")
         & ~_NO_SPANS
         & (pl.sum_horizontal(listed) == 0)
     ).to_series()
     for at in bare.arg_true():
-        names = _read_line(source, int(table.line[at])).keys()
-        bare[at] = names <= {"topic", "spans", "elements"}
-    return bare.to_numpy()
+        bare[at] = _read_line(source, frame["line"][at]).keys() <= {"topic", "spans", "elements"}
+    return bare
 
 
 def declared_whitespace(source: Source) -> str | None:
     """Return the rule for white space that the header declares."""
-    return _WHITESPACE.get(str(objects.header_of(source)[0].get("whitespace")))
+    rule = objects.header_of(source)[0].get("whitespace")
+    return rule if rule in graded.WHITESPACE else None
 
 
 def write_judgements(judgements: Judgements) -> str:
@@ -366,12 +347,10 @@ def write_judgements(judgements: Judgements) -> str:
             is_placed = np.isin(range(len(own)), own.places["row"])
             what = "a passage or entry point by XPath, which a collection can place (--collection)"
             check_rows(own, is_placed, what, instead="INEX XML")
-        told = graded.mark_relevant(own.elements, len(own), known.get("scale"))
-        check_rows(own, own.relevant & ~told, "relevant as a whole document", instead="TREC")
+        shown = graded.mark_relevant(own.elements, len(own), known.get("scale"))
+        check_rows(own, own.relevant & ~shown, "relevant as a whole document", instead="TREC")
     names = {ours: name for name, ours in _KEPT.items()}
-    header = {"type": "header", "format": JSON_FORMATS["judgements"][0], "version": 1}
-    header |= {"unit": "codepoint", "end": "exclusive"}
-    header |= {names.get(name, name): value for name, value in known.items()}
+    about = objects.OFFSETS | {names.get(name, name): value for name, value in known.items()}
     columns: dict[str, Any] = {"start": own.start, "end": own.end, "grade": own.grade}
     columns |= {} if own.quotes is None else own.quotes.to_dict()
     columns |= {name: getattr(own, name) for name in _LABELS}
@@ -385,7 +364,7 @@ def write_judgements(judgements: Judgements) -> str:
     for row in () if own.elements is None else own.elements.iter_rows(named=True):
         element = {k: v for k, v in row.items() if v is not None and k in graded.ELEMENT_COLUMNS}
         elements.setdefault(row["row"], []).append(element)
-    records = [header]
+    records = list[dict[str, Any]]()
     for i, doc in enumerate(own.doc):
         length, bep = (int(x) if x >= 0 else None for x in (own.length[i], own.bep[i]))
         record = {"topic": own.topics[own.topic[i]], "doc": doc, "length": length, "bep": bep}
@@ -395,7 +374,7 @@ def write_judgements(judgements: Judgements) -> str:
         records.append(record)
     nothing = "spans" if has_text else "elements"
     bare = [{"topic": topic, nothing: []} for topic in own.topics_without_documents]
-    return objects.write_objects([*records, *bare])
+    return objects.write_objects("judgements", about, [*records, *bare])
 
 
 # -- records ---------------------------------------------------------------------------------------

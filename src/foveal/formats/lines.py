@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import polars as pl
 
 from foveal.errors import InputError, Note, Problem, Tally
 from foveal.files.source import Source
-from foveal.formats.format import Format, Parsed, head_fields, lazy_losses
+from foveal.formats import Format, Parsed, head_fields, lazy_losses
 from foveal.formats.rows import (
     MAX_OFFSET,
     RULES,
@@ -21,6 +21,7 @@ from foveal.formats.rows import (
     RowTable,
     check_rows,
     check_rules,
+    number_lines,
     range_rule,
 )
 from foveal.lookup import number_rows
@@ -30,12 +31,13 @@ from foveal.spans import Ints, conflicts, side_by_side
 GROUPED = Note(
     "run.grouping", "the lines of a topic are not together; they were grouped, their order kept"
 )
-_RUN_COLUMNS: dict[str, Any] = dict.fromkeys(("topic", "Q0", "doc", "rank"), pl.String)
-_RUN_COLUMNS |= {"score": pl.Float64, "run": pl.String}
+_RUN_COLUMNS: dict[str, Any] = dict.fromkeys(("topic", "Q0", "doc", "rank", "score", "run"))
+_RUN_COLUMNS |= {"topic": pl.String, "doc": pl.String, "score": pl.Float64}
 _PASSAGES = "topic Q0 doc rank rsv runid start length"
 _ELEMENTS = "topic Q0 doc rank rsv runid /path[1]/of[1]/element[2]"
 _DOCUMENTS = "topic Q0 doc rank score runid"
-_GRADES = dict.fromkeys(("topic", "iteration", "doc"), pl.String) | {"grade": pl.Int64}
+_START, _NOWHERE = (pl.lit(offset, pl.Int64) for offset in (0, UNKNOWN))
+_GRADES = {"topic": pl.String, "iteration": None, "doc": pl.String, "grade": pl.Int64}
 
 
 # -- lines as columns ------------------------------------------------------------------------------
@@ -46,50 +48,41 @@ _BLOCK = 1 << 18  # bytes looked at together; what fits into the cache is fastes
 
 
 def tabulate(
-    source: Source,
-    columns: dict[str, Any],
-    keep: tuple[str, ...],
-    form: str,
-    rules: Sequence[RowRule] = (),
+    source: Source, columns: Mapping[str, Any], form: str, rules: Sequence[RowRule] = ()
 ) -> RowTable:
     """Read a file whose lines have the fields `columns`, given by name and Polars type.
 
     A line with other fields (`form` says which are expected), or with a text where a finite number
-    is expected, is a problem. The table has the columns `keep`: ``topic`` and all numbers at least;
-    `rules` are about them.
+    is expected, is a problem. Fields of type None, which are not the last number, are not kept.
     """
     rules = (RULES["topic"], *rules)
-    problems = tuple[Problem, ...]()
-    if not source.data.isascii():
-        source, problems = source.drop_undecodable()
-    frame = _parse_regular(source, columns, keep)
+    kept = {name: kind for name, kind in columns.items() if kind is not None}
+    source, problems = source.drop_undecodable()
+    frame = _parse_regular(source, columns)
     if frame is not None:
-        line = source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64))
-        line.flags.writeable = False
-        bad, table = check_rules(source.path, line, frame, rules), RowTable(frame, line, problems)
-        return table.without(bad) if bad else table
+        frame = frame.select(*kept, number_lines(source, len(frame)))
+        return RowTable(frame, problems).check(source.path, rules)
     expected = f"{{fields}} fields found, expected {len(columns)}: {form}"
     other = RowRule("line.fields", pl.col("fields") != len(columns), expected)
-    table = split_fields(source, columns, problems).check(source.path, [rules[0], other])
+    table = split_fields(source, columns).check(source.path, [rules[0], other])
     numbers = [
         RowRule(
             "run.score" if name == "score" else "line.number",
             ~pl.col(name).cast(kind, strict=False).is_finite().fill_null(value=False),
             f"{name} {{{name}}} is not a {'whole' if kind == pl.Int64 else 'finite'} number",
         )
-        for name, kind in columns.items()
+        for name, kind in kept.items()
         if kind != pl.String
     ]
-    bad = check_rules(source.path, table.line, table.frame, numbers)
-    frame = table.frame.select(pl.col(name).cast(columns[name], strict=False) for name in keep)
-    bad += check_rules(source.path, table.line, frame, rules[1:])
-    return table._replace(frame=frame).without(bad)
+    bad = check_rules(source.path, table.frame, numbers)
+    casts = (pl.col(name).cast(kind, strict=False) for name, kind in kept.items())
+    frame = table.frame.select(*casts, "line")
+    bad += check_rules(source.path, frame, rules[1:])
+    return RowTable(frame, problems + table.problems).without(bad)
 
 
-def _parse_regular(
-    source: Source, columns: dict[str, Any], keep: tuple[str, ...]
-) -> pl.DataFrame | None:
-    """Return the columns `keep` of a file of good lines; None if any line has to be looked at.
+def _parse_regular(source: Source, columns: Mapping[str, Any]) -> pl.DataFrame | None:
+    """Return the columns of a file of good lines; None if any line has to be looked at.
 
     Good lines have single blanks or single tabs, the right number of fields, and finite numbers.
     """
@@ -103,8 +96,8 @@ def _parse_regular(
             has_header=False,
             separator=blank,
             quote_char=None,
-            schema=columns,
-            columns=[names.index(name) for name in dict.fromkeys((*keep, names[-1]))],
+            schema={name: kind or pl.String for name, kind in columns.items()},
+            columns=[i for i, kind in enumerate(columns.values()) if kind or i == len(names) - 1],
             truncate_ragged_lines=True,
         )
     except (pl.exceptions.PolarsError, OverflowError):  # no line, or a bad number
@@ -123,43 +116,45 @@ def _parse_regular(
         and all(np.isfinite(column).all() for column in numbers)
         and not (b"#" in data and frame["topic"].str.starts_with("#").any())
     )
-    return frame[[*keep]] if is_regular else None
+    return frame if is_regular else None
 
 
 def split_fields(
-    source: Source,
-    names: Iterable[str],
-    problems: tuple[Problem, ...] = (),
-    *,
-    blank: str = " ",
-    counted: bool = True,
+    source: Source, names: Iterable[str], *, blank: str = " ", counted: bool = True
 ) -> RowTable:
     """Return the fields of all lines as texts, the last with the rest of its line.
 
-    ``fields`` is the number of fields of the line, unless `counted` is false; those that it lacks
-    are null. Comments and blank lines are left out. `blank` may be a tab; else any white space is
-    one blank.
+    ``fields`` is the number of fields of the line if they are `counted`; those that it lacks are
+    null. Comments and blank lines are left out. `blank` may be a tab; else any white space is one
+    blank.
     """
-    text = b"\n%b\n" % source.data.removesuffix(b"\n")
-    is_blank = np.frombuffer(text, dtype=np.uint8) <= ord(" ")
-    lines = pl.Series([text[1:-1].decode()]).str.split("\n").explode()
-    line = np.arange(1, len(lines) + 1, dtype=np.int64)
-    if (is_blank[1:] & is_blank[:-1]).any() or any(own in text for own in b"#\t\x0b\x0c\r"):
-        kept = lines.str.contains(_DATA)
-        lines, line = lines.filter(kept), line[kept.to_numpy()]
+    source, problems = source.drop_undecodable()
+    data = b"\n%b\n" % source.data.removesuffix(b"\n")
+    is_blank = np.frombuffer(data, dtype=np.uint8) <= ord(" ")
+    lines = pl.Series("text", [data[1:-1].decode()]).str.split("\n").explode()
+    frame = lines.to_frame().with_columns(number_lines(source, len(lines)))
+    if (is_blank[1:] & is_blank[:-1]).any() or any(own in data for own in b"#\t\x0b\x0c\r"):
+        frame = frame.filter(pl.col("text").str.contains(_DATA))
         if blank == " ":
-            lines = lines.str.replace_all(_BLANKS, " ").str.strip_chars(" ")
-    names = tuple(names)
-    frame = lines.str.splitn(blank, len(names)).struct.rename_fields(names).struct.unnest()
+            single = pl.col("text").str.replace_all(_BLANKS, " ").str.strip_chars(" ")
+            frame = frame.with_columns(single)
+    text, names = pl.col("text"), tuple(names)
+    count = text.str.count_matches(blank, literal=True) + 1
+    frame = frame.select(
+        text.str.splitn(blank, len(names)).struct.rename_fields(names),
+        "line",
+        *([count.alias("fields")] if counted else []),
+    ).unnest("text")
     if blank != " ":
-        frame = frame.with_columns(pl.all().str.strip_chars())
-    if counted:
-        frame = frame.with_columns(fields=lines.str.count_matches(blank, literal=True) + 1)
-    return RowTable(frame, source.numbered(line), problems)
+        frame = frame.with_columns(pl.col(names).str.strip_chars())
+    return RowTable(frame, problems)
 
 
 def _drop_bad(judgements: Judgements, problems: tuple[Problem, ...]) -> Parsed:
-    """Return judgements without the rows of problems."""
+    """Return judgements without the rows of problems, and of documents that are judged again."""
+    problems += tuple(judgements.find_repeated())
+    if not problems:
+        return Parsed(judgements, [])
     good = ~np.isin(judgements.line, [problem.line or 0 for problem in problems])
     return Parsed(judgements.only(good) if good.any() else None, [*problems])
 
@@ -210,11 +205,11 @@ def parse_run(source: Source, *, unresolved: bool = False) -> Parsed:
     """
     fields = _RUN_COLUMNS | {"start": pl.Int64, "length": pl.Int64}
     rules = [RULES["start"], RULES["length"]]
+    start, length = pl.col("start"), pl.col("length")
     if unresolved:
-        fields |= dict.fromkeys(("score", "start", "length"), pl.String)
+        fields |= {"score": None, "start": pl.String, "length": pl.String}
         start, length = (
-            pl.col(name).replace("X", str(UNKNOWN)).cast(pl.Int64, strict=False)
-            for name in ("start", "length")
+            own.replace("X", str(UNKNOWN)).cast(pl.Int64, strict=False) for own in (start, length)
         )
         length = pl.when(start == UNKNOWN).then(0).otherwise(length)
         rules = [
@@ -225,41 +220,32 @@ def parse_run(source: Source, *, unresolved: bool = False) -> Parsed:
             )
             for name, number, least in (("start", start, UNKNOWN), ("length", length, 0))
         ]
-    keep = ("topic", "doc", "score", "start", "length")
-    table = tabulate(source, fields, keep, _PASSAGES, rules)
-    if unresolved:
-        table = table._replace(frame=table.frame.select("topic", "doc", start=start, length=length))
-    starts, lengths = table.frame["start"].to_numpy(), table.frame["length"].to_numpy()
-    return _make_run(source, table, starts, starts + lengths)
+    table = tabulate(source, fields, _PASSAGES, rules)
+    return _make_run(source, table, start=start, end=start + length)
 
 
 def parse_element_run(source: Source) -> Parsed:
     """Parse an element run; the order of the lines is the ranking, a collection gives places."""
     from foveal.formats.xpaths import canonical_paths, is_root
 
-    fields, keep = _RUN_COLUMNS | {"xpath": pl.String}, ("topic", "doc", "score", "xpath")
-    table = tabulate(source, fields, keep, _ELEMENTS, [RULES["xpath"]])
+    fields = _RUN_COLUMNS | {"xpath": pl.String}
+    table = tabulate(source, fields, _ELEMENTS, [RULES["xpath"]])
     xpath = canonical_paths(table.frame["xpath"].rechunk())
-    end = np.full(len(xpath), UNKNOWN, dtype=np.int64)
-    return _make_run(source, table, np.where(is_root(xpath), 0, end), end, xpath=xpath)
+    start = pl.when(is_root(xpath)).then(_START).otherwise(_NOWHERE)
+    return _make_run(source, table, xpath=xpath, start=start, end=_NOWHERE)
 
 
-def _make_run(source: Source, table: RowTable, start: Ints, end: Ints, **columns: Any) -> Parsed:
-    """Return the run of a table, whose name is that of the first line."""
-    if "score" in table.frame:
-        columns["score"] = table.frame["score"].to_numpy()
-    start.flags.writeable = end.flags.writeable = False  # so that the run need not copy it
+def _make_run(
+    source: Source, table: RowTable, notes: tuple[str, ...] = (), **columns: Any
+) -> Parsed:
+    """Return the run of a table with more columns; its name is that of the first line."""
     words = head_fields(source)
-    run = Run.from_columns(
-        topic=table.frame["topic"],
-        doc=table.frame["doc"],
-        start=start,
-        end=end,
-        line=table.line,
+    run = Run.from_frame(
+        table.frame.with_columns(**columns),
         name=words[5].decode(errors="replace") if len(words) > 5 else source.stem,
         source=source.provenance,
+        notes=notes,
         note_grouping=GROUPED,
-        **columns,
     )
     return Parsed(run, [*table.problems])
 
@@ -284,27 +270,22 @@ def parse_document_run(source: Source) -> Parsed:
 
     Text after the sixth field is ignored, as by trec_eval, with a warning.
     """
-    keep, cut = ("topic", "doc", "score"), list[int]()
-    frame, line, problems = tabulate(source, _RUN_COLUMNS, keep, _DOCUMENTS)
-    if problems:
-        rows = source.data.split(b"\n")
+    table, notes = tabulate(source, _RUN_COLUMNS, _DOCUMENTS), tuple[str, ...]()
+    if table.problems:
+        rows, cut = source.data.split(b"\n"), list[int]()
         for at, fields in enumerate(map(bytes.split, rows)):
             if _has_trailing_text(fields):
                 rows[at] = b" ".join(fields[:6])
                 cut.append(at + 1)
-        shorter = replace(source, data=b"\n".join(rows))
-        frame, line, problems = tabulate(shorter, _RUN_COLUMNS, keep, _DOCUMENTS)
-    first_cut = source.numbered(np.array(cut[:1], dtype=np.int64)).tolist()
-    notes = (Tally(ignored_text, len(cut), first_cut),) if cut else ()
-    frame = frame.with_columns(line=pl.Series(line))
+        if cut:
+            table = tabulate(replace(source, data=b"\n".join(rows)), _RUN_COLUMNS, _DOCUMENTS)
+            notes = (Tally(ignored_text, len(cut), [source.number(cut[0])]),)
+    frame = table.frame
     topic = number_rows(frame["topic"]).number
     in_order = (topic[1:] > topic[:-1]) | mark_falling(topic, frame["score"].to_numpy())
     if not in_order.all():
         frame = rank_results(frame.with_columns(place=pl.Series(topic)), "place", doc="doc")
-    start = np.zeros(len(frame), dtype=np.int64)
-    table = RowTable(frame, frame["line"].to_numpy(), problems)
-    end = np.full(len(frame), UNKNOWN, dtype=np.int64)
-    return _make_run(source, table, start, end, notes=notes)
+    return _make_run(source, table._replace(frame=frame), notes, start=_START, end=_NOWHERE)
 
 
 def ignored_text(number: int, first: Sequence[int]) -> str:
@@ -350,7 +331,7 @@ def keeps_scores(run: Run) -> bool:
 
 # -- judgements of passages ------------------------------------------------------------------------
 
-_COLUMNS = ("topic", "Q0", "doc", "relchars", "doclen", "bep", "passages")
+_COLUMNS = ("topic", "Q0", "doc", "declared", "length", "bep", "passages")
 _OFFSET_AND_LENGTH = "[0-9]{1,12}:[0-9]{1,12}"
 _GOOD_PASSAGES = f"^{_OFFSET_AND_LENGTH}(?: {_OFFSET_AND_LENGTH})*$"
 # The first passage that is wrong, or the last; finding it takes six times as long as checking all.
@@ -359,11 +340,11 @@ _LINE_RULES = (
     RULES["topic"],
     RowRule(
         "line.fields",
-        pl.col("doclen").is_null(),
+        pl.col("length").is_null(),
         "fewer than 5 fields; expected topic Q0 doc relchars doclen [bep off:len ...]",
     ),
-    range_rule("relchars", "line.number", "relevant characters"),
-    range_rule("doclen", "line.number", "document length"),
+    range_rule("declared", "line.number", "relevant characters"),
+    range_rule("length", "line.number", "document length"),
     range_rule("bep", "line.number", "best entry point", least=UNKNOWN),
     RowRule(
         "judgements.passage",
@@ -371,17 +352,22 @@ _LINE_RULES = (
         "passage {suspect} is not of the form offset:length",
     ),
 )
-_LENGTH = "the document's length {doclen}"
-_TOTAL = "{relchars} relevant characters, but the passages hold {total}"
 _SUM_RULES = (
-    RowRule("judgements.sum", pl.col("total") != pl.col("relchars"), _TOTAL),
+    RowRule(
+        "judgements.sum",
+        pl.col("total") != pl.col("declared"),
+        "{declared} relevant characters, but the passages hold {total}",
+    ),
     RowRule("judgements.overlap", pl.col("overlaps"), "two passages of this line overlap"),
-    *(
-        RowRule(f"judgements.{code}", pl.col(name) > pl.col("doclen"), f"{what} past {_LENGTH}")
-        for code, name, what in (
-            ("length", "reach", "a passage ends"),
-            ("bep", "bep", "best entry point {bep} is"),
-        )
+    RowRule(
+        "judgements.length",
+        pl.col("reach") > pl.col("length"),
+        "a passage ends past the document's length {length}",
+    ),
+    RowRule(
+        "judgements.bep",
+        pl.col("bep") > pl.col("length"),
+        "best entry point {bep} is past the document's length {length}",
     ),
 )
 
@@ -389,65 +375,51 @@ _SUM_RULES = (
 def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     """Parse passage judgements.
 
-    `relchars` must be the sum of the passages and fit into the document. With `official` it is
-    taken at its word, as the official evaluator does.
+    The relevant characters must be the sum of the passages and fit into the document. With
+    `official` they are taken as they are, as the official evaluator does.
     """
-    problems = tuple[Problem, ...]()
-    if not source.data.isascii():
-        source, problems = source.drop_undecodable()
-    table = split_fields(source, _COLUMNS, problems, counted=False)
+    table = split_fields(source, _COLUMNS, counted=False)
     is_good = table.frame["passages"].str.contains(_GOOD_PASSAGES).all()
     suspect = pl.lit(None, pl.String) if is_good else _SUSPECT
     table = table._replace(frame=table.frame.with_columns(suspect=suspect))
-    bad = check_rules(source.path, table.line, table.frame, _LINE_RULES)
-    frame, line, problems = table.without(bad) if bad else table
-    number = frame.select(pl.col("relchars", "doclen", "bep").cast(pl.Int64))
-    relchars, doclen, bep = (column.fill_null(UNKNOWN).to_numpy() for column in number)
-    pairs = frame.select(
-        pl.col("passages").str.split(" "), row=pl.int_range(pl.len(), dtype=pl.Int64)
-    )
+    frame, problems = table.check(source.path, _LINE_RULES)
+    pairs = frame.select(pl.col("passages").str.split(" "), row=pl.int_range(pl.len()))
     pairs = pairs.drop_nulls("passages").explode("passages")
     spans = pairs["passages"].str.splitn(":", 2).struct.unnest().select(pl.all().cast(pl.Int64))
-    row, (start, length) = pairs["row"].to_numpy(), (column.to_numpy() for column in spans)
-    end, n = start + length, len(number)
+    row, (start, size) = pairs["row"].to_numpy(), (column.to_numpy() for column in spans)
+    end, n, notes = start + size, len(frame), tuple[str, ...]()
     counts = np.bincount(row, minlength=n).astype(np.int64)
-    notes = tuple[str, ...]()
+    numbers = pl.col("declared", "length", "bep").cast(pl.Int64).fill_null(UNKNOWN)
+    frame = frame.with_columns(numbers)
+    declared, length, bep = (frame[name].to_numpy() for name in ("declared", "length", "bep"))
     if official:
-        alone = frame["bep"].is_not_null().to_numpy() & (counts == 0)
+        alone = (bep >= 0) & (counts == 0)
         text = "best entry point without a passage; it is ignored"
-        notes = tuple(f"{source.path}:{at}: {text}" for at in line[alone].tolist())
-        bep = np.where(alone, UNKNOWN, bep)
+        notes = tuple(f"{source.path}:{at}: {text}" for at in frame["line"].filter(alone))
+        frame = frame.with_columns(bep=np.where(alone, UNKNOWN, bep))
     else:
         reach = np.zeros(n, dtype=np.int64)
         np.maximum.at(reach, row, end)
-        total = np.bincount(row, length, n).astype(np.int64)
-        overlaps = np.zeros(n, dtype=bool)
-        if ((start[1:] < end[:-1]) & (row[1:] == row[:-1])).any():  # else all are in order
-            overlaps = _mark_overlaps(row, start, end, n)
-        past = np.max([reach, bep, relchars], axis=0) > doclen
-        if ((total != relchars) | overlaps | past).any():
-            # A first pl.Series of an array imports numpy.ma, which takes 7 ms.
-            sums = number.with_columns(
-                total=pl.Series(total), reach=pl.Series(reach), overlaps=pl.Series(overlaps)
-            )
-            problems += tuple(check_rules(source.path, line, sums, _SUM_RULES))
-    rows = {
-        "topic": frame["topic"],
-        "doc": frame["doc"],
-        "line": line,
-        "length": doclen,
-        "bep": np.where(relchars > 0, bep, UNKNOWN),
-        "relevant": relchars > 0,
-    }
-    about: dict[str, Any] = {"declared": relchars, "notes": notes}
+        total = np.bincount(row, size, n).astype(np.int64)
+        overlaps = _mark_overlaps(row, start, end, n)
+        past = np.max([reach, bep, declared], axis=0) > length
+        # Handing a first array to Polars imports numpy.ma, which takes 7 ms.
+        if ((total != declared) | overlaps | past).any():
+            sums = frame.with_columns(total=total, reach=reach, overlaps=overlaps)
+            problems += tuple(check_rules(source.path, sums, _SUM_RULES))
+    relevant = pl.col("declared") > 0
+    place = pl.when(relevant).then("bep").otherwise(UNKNOWN)
+    rows = frame.select("topic", "doc", "line", "length", bep=place, relevant=relevant)
+    about: dict[str, Any] = {"declared": declared, "notes": notes}
     judgements = Judgements.from_rows(rows, counts, start, end, source=source.provenance, **about)
-    problems += tuple(judgements.find_repeated())
-    return _drop_bad(judgements, problems) if problems else Parsed(judgements, [])
+    return _drop_bad(judgements, problems)
 
 
 def _mark_overlaps(row: Ints, start: Ints, end: Ints, n: int) -> npt.NDArray[np.bool_]:
     """Mark the rows, of `n`, of which two spans overlap."""
     overlaps = np.zeros(n, dtype=bool)
+    if not ((start[1:] < end[:-1]) & (row[1:] == row[:-1])).any():
+        return overlaps  # all are in order
     document = np.searchsorted(row, row)
     overlaps[row[conflicts(*side_by_side(start, end, document))[1]]] = True
     return overlaps
@@ -466,16 +438,15 @@ def write_judgements(judgements: Judgements) -> str:
         (_mark_overlaps(own.row, own.start, own.end, n), "overlapping spans"),
     ):
         check_rows(own, bad, what)
-    spans = pl.DataFrame({"row": own.row, "start": own.start, "end": own.end})
-    passage = pl.format("{}:{}", "start", pl.col("end") - pl.col("start")).str.join(" ")
-    joined = spans.group_by("row", maintain_order=True).agg(passage=passage)
-    frame = _tabulate_rows(own, relchars=own.rel_size, doclen=own.length, bep=own.bep)
-    frame = frame.with_columns(row=np.arange(n)).join(
-        joined, on="row", how="left", maintain_order="left"
-    )
-    passages = pl.format(" {} {}", "bep", "passage")
-    length = pl.concat_str("doclen", passages, ignore_nulls=True)
-    return _as_lines(frame, ("topic", pl.lit("Q0"), "doc", "relchars", length), own.sources[0].path)
+    spans = pl.DataFrame({"row": own.row, "start": own.start, "length": own.end - own.start})
+    passages = pl.format("{}:{}", "start", "length").str.join(" ").alias("passages")
+    joined = spans.group_by("row", maintain_order=True).agg(passages)
+    columns = {"declared": own.rel_size, "length": own.length, "bep": own.bep, "row": np.arange(n)}
+    frame = _tabulate_rows(own, **columns)
+    frame = frame.join(joined, on="row", how="left", maintain_order="left")
+    rest = pl.format(" {} {}", "bep", "passages")
+    length = pl.concat_str("length", rest, ignore_nulls=True)
+    return _as_lines(frame, ("topic", pl.lit("Q0"), "doc", "declared", length), own.sources[0].path)
 
 
 def _tabulate_rows(judgements: Judgements, **columns: Any) -> pl.DataFrame:
@@ -489,15 +460,13 @@ def _tabulate_rows(judgements: Judgements, **columns: Any) -> pl.DataFrame:
 
 def parse_grades(source: Source) -> Parsed:
     """Parse judgements of whole documents: grade above 0 is relevant."""
-    keep = ("topic", "doc", "grade")
-    frame, line, problems = tabulate(source, _GRADES, keep, "topic iteration doc grade")
-    rows = frame.select("topic", "doc", relevant=pl.col("grade") > 0, line=pl.Series(line))
+    frame, problems = tabulate(source, _GRADES, "topic iteration doc grade")
+    rows = frame.select("topic", "doc", "line", relevant=pl.col("grade") > 0)
     none = np.zeros(len(frame), dtype=np.int64)
     judgements = Judgements.from_rows(
         rows, none, none[:0], none[:0], source=source.provenance, has_text=False
     )
-    problems += tuple(judgements.find_repeated())
-    return _drop_bad(judgements, problems) if problems else Parsed(judgements, [])
+    return _drop_bad(judgements, problems)
 
 
 def write_grades(judgements: Judgements) -> str:

@@ -127,11 +127,7 @@ class PlacedSpan(NamedTuple):
 
 
 class UnplacedSpanError(Exception):
-    """A span without a place, with the code of the problem."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+    """A span without a place: the code of the problem, and the message."""
 
 
 class TextLocator:
@@ -187,8 +183,8 @@ class TextLocator:
         key = (doc, text, outer)
         if key not in self._found:
             low, high = outer
-            places = [(at, at + len(text)) for at in occurrences(whole, text)]
-            places = [own for own in places if low <= own[0] and own[1] <= high]
+            exact = [(at, at + len(text)) for at in occurrences(whole, text)]
+            places = [own for own in exact if low <= own[0] and own[1] <= high]
             if not places:
                 if doc not in self._normalised:
                     self._normalised[doc] = Normalised(whole)
@@ -211,8 +207,7 @@ class TextLocator:
     def find_document(self, quotes: Sequence[str]) -> str:
         """Return the only document that holds all these quotes."""
         if self.texts is None:
-            message = f"a quote names no document; {GIVE_TEXTS}"
-            raise UnplacedSpanError("span.needs_text", message)
+            raise UnplacedSpanError("span.needs_text", f"a quote names no document; {GIVE_TEXTS}")
         docs = [*self.texts]
         for quote in quotes:
             exact = [doc for doc in docs if quote.strip() and quote in self.texts[doc]]
@@ -286,22 +281,22 @@ class TextLocator:
             return PlacedSpan(doc, *places[0], how)
         if self.unplaced == "empty":
             return PlacedSpan(doc, 0, 0, EMPTY)
-        if text is None:
-            message = f"document {doc!r} is not among the texts"
-            raise UnplacedSpanError("span.unknown_document", message)
         shown = f"the text {shorten_text(quote)} is"
-        if not places:
-            raise UnplacedSpanError("span.not_found", f"{shown} not in document {doc!r}")
-        where = some([str(start) for start, _ in places])
-        message = f"{shown} in document {doc!r} {len(places)} times, at {where}; give start and "
-        message += "end, or the prefix or suffix of a quote"
-        raise UnplacedSpanError("span.ambiguous", message)
+        if text is None:
+            code, message = "span.unknown_document", f"document {doc!r} is not among the texts"
+        elif not places:
+            code, message = "span.not_found", f"{shown} not in document {doc!r}"
+        else:
+            where = some([str(start) for start, _ in places])
+            code, message = (
+                "span.ambiguous",
+                f"{shown} in document {doc!r} {len(places)} times, at ",
+            )
+            message += f"{where}; give start and end, or the prefix or suffix of a quote"
+        raise UnplacedSpanError(code, message)
 
     def place_all(
-        self,
-        spans: Iterable[tuple[int, str, TextSpan]],
-        path: str,
-        dropped: Collection[str] = (),
+        self, spans: Iterable[tuple[int, str, TextSpan]], path: str, dropped: Collection[str] = ()
     ) -> list[PlacedSpan | None]:
         """Return the places of spans, given with their line and the beginning of messages.
 
@@ -313,8 +308,9 @@ class TextLocator:
                 placed.append(self.place(span))
             except UnplacedSpanError as error:
                 placed.append(None)
-                if error.code not in dropped:
-                    problems.append(Problem(error.code, path, line, f"{where}{error}"))
+                code, message = error.args
+                if code not in dropped:
+                    problems.append(Problem(code, path, line, f"{where}{message}"))
         raise_problems(problems)
         return placed
 
@@ -340,9 +336,10 @@ def place_rows(
         together = dict(unnamed.group_by("object").agg("text").iter_rows())
     spans = []
     for row in asked.iter_rows(named=True):
+        quotes = together.get(row.get("object", -1), ())
         given: dict[str, Any] = {n: row.get(n) for n in ("start", "end", "prefix", "suffix")}
-        given |= {"quote": row["text"], "together": together.get(row.get("object", -1), ())}
-        spans.append((row["line"], where.format(**row), TextSpan(row["doc"] or None, **given)))
+        span = TextSpan(row["doc"] or None, quote=row["text"], together=quotes, **given)
+        spans.append((row["line"], where.format(**row), span))
     placed: list[Any] = locator.place_all(spans, path)
     found = pl.DataFrame(
         [(*own[:3], len(locator.text(own.doc) or "")) for own in placed],

@@ -25,13 +25,15 @@ _FIRST_TAG = re.compile(
 )
 _ESCAPES: dict[str, Any] = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _ESCAPES |= {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
-_UNFIT = r"^[ \t\r\n]|[ \t\r\n]$|^$|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
+_CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff"
+_FIT = rf"^[^{_CONTROLS}{BLANKS}]([^{_CONTROLS}]*[^{_CONTROLS}{BLANKS}])?$"
+XPATH = rf"^/[^{BLANKS}]+$"
 
 
 class Markup(NamedTuple):
     """The elements of one file in document order, numbered from 0.
 
-    Tags are asked for in lower case with hyphens, however the file spells them.
+    Functions take tags in lower case with hyphens, however the file spells them.
     """
 
     source: Source
@@ -155,10 +157,9 @@ def escape_xml_lines(text: str) -> str:
     return str(escape_xml(text)).replace("&#10;", "\n").replace("&#9;", "\t")
 
 
-def find_unfit(*columns: pl.Series) -> str | None:
-    """Return the first name that XML cannot hold: empty, with blanks around it or controls."""
+def refuse_unfit(path: str, line: int | None, *columns: pl.Series, fit: str = _FIT) -> None:
+    """Refuse to write a name that XML cannot hold: empty, with blanks around it or controls."""
     for column in columns:
-        found = column.filter(column.str.contains(_UNFIT))
-        if len(found):
-            return str(found[0])
-    return None
+        if len(unfit := column.filter(~column.str.contains(fit))):
+            message = f"{unfit[0]!r} cannot be written in XML; JSON Lines can hold it"
+            raise InputError.at("write.unfit", path, line, message)

@@ -19,7 +19,8 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.rows import RowTable, raise_problems
+from foveal.formats import JSON_FORMATS, Kind
+from foveal.formats.rows import RowTable, number_lines, raise_problems
 from foveal.spans import Ints
 
 UNKNOWN_FIELD = "unknown field "  # precedes the name of such a field in lists of losses
@@ -34,7 +35,8 @@ _HEADER: dict[str, Collection[str]] = {  # entries of every header, and their va
     "end": ("exclusive", "inclusive"),
     "version": ("1",),
 }
-CODEPOINTS = {"unit": ("codepoint",), "end": ("exclusive",)}  # of files with such offsets only
+OFFSETS = {"unit": "codepoint", "end": "exclusive"}  # in the headers of files we write
+CODEPOINTS = {name: (value,) for name, value in OFFSETS.items()}  # of files with no other offsets
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -81,11 +83,14 @@ def read_header(source: Source, **allowed: Collection[str]) -> tuple[dict[str, A
     return header, line
 
 
-def write_objects(records: Iterable[Mapping[str, Any]]) -> str:
-    """Return a line for each object, without the values that are None."""
+def write_objects(
+    kind: Kind, about: Mapping[str, Any], records: Iterable[Mapping[str, Any]]
+) -> str:
+    """Return a header and a line for each object, without the values that are None."""
+    header = {"type": "header", "format": JSON_FORMATS[kind][0], "version": 1, **about}
     return "".join(
         json.dumps({k: v for k, v in own.items() if v is not None}, ensure_ascii=False) + "\n"
-        for own in records
+        for own in (header, *records)
     )
 
 
@@ -96,38 +101,28 @@ def tabulate_objects(source: Source, schema: Mapping[str, Any], header_line: int
     """Return the objects after the header as columns, and the problems of bad lines."""
     source, problems = source.drop_undecodable()
     data = b"".join(source.data.split(b"\n", header_line)[header_line:])
-    count = data.count(b"\n") + (not data.endswith(b"\n"))
-    numbers = source.numbered(np.arange(header_line + 1, header_line + count + 1, dtype=np.int64))
+    line = number_lines(source, data.count(b"\n") + (not data.endswith(b"\n")), header_line + 1)
     frame = parse_objects(data, schema)
-    if frame is not None and len(frame) == count:
-        return RowTable(frame, numbers, problems)
+    if frame is not None and len(frame) == len(line):
+        return RowTable(frame.with_columns(line), problems)
     decode, good = msgspec.json.Decoder(_find_type(pl.Struct(schema))).decode, dict[int, bytes]()
-    for number, line in zip(numbers.tolist(), data.split(b"\n"), strict=False):
-        if not line.strip() or line.lstrip().startswith(b"#"):
+    for number, text in zip(line, data.split(b"\n"), strict=False):
+        if not text.strip() or text.lstrip().startswith(b"#"):
             continue
         try:
-            loads(line, decode)
-            good[number] = line
+            loads(text, decode)
+            good[number] = text
+        except msgspec.ValidationError as error:
+            problems += (Problem("json.value", source.path, number, str(error)),)
         except ValueError as error:
-            code, text = "json.syntax", f"not valid JSON: {error}"
-            if isinstance(error, msgspec.ValidationError):
-                code, text = "json.value", describe_mismatch(error)
-            problems += (Problem(code, source.path, number, text),)
+            message = f"not valid JSON: {error}"
+            problems += (Problem("json.syntax", source.path, number, message),)
     frame = parse_objects(b"\n".join(good.values()), schema)
     if frame is None or len(frame) != len(good):
         message = "cannot be read; expected an object per line"
         problems += (Problem("json.syntax", source.path, None, message),)
         frame, good = pl.DataFrame(schema=schema), {}
-    return RowTable(frame, np.fromiter(good, np.int64, len(good)), problems)
-
-
-def describe_mismatch(error: msgspec.ValidationError, root: str = "$") -> str:
-    """Return the path and the kind of a wrong value, which msgspec tells in the text of its error.
-
-    `root` is the path of the value that was checked.
-    """
-    text, _, path = str(error).replace(" | null", "").partition(" - at `$")
-    return f"{root}{path.removesuffix('`')}: {text[0].lower()}{text[1:]}"
+    return RowTable(frame.with_columns(pl.Series("line", [*good], dtype=pl.Int64)), problems)
 
 
 def parse_objects(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None:
@@ -166,9 +161,7 @@ def _find_type(kind: Any) -> Any:
     """Return the type of values of a column, as msgspec checks it; any value can be a text."""
     if isinstance(kind, pl.Struct):
         return TypedDict(  # type: ignore[operator]
-            "Object",
-            {own.name: _find_type(own.dtype) | None for own in kind.fields},
-            total=False,
+            "Object", {own.name: _find_type(own.dtype) | None for own in kind.fields}, total=False
         )
     if isinstance(kind, pl.List):
         return list[_find_type(kind.inner)]  # type: ignore[misc]
@@ -180,15 +173,15 @@ def _find_type(kind: Any) -> Any:
 # -- fields that no reader knows -------------------------------------------------------------------
 
 
-def unknown_fields(source: Source, frame: pl.DataFrame, header_line: int) -> dict[str, int]:
-    """Count the fields of objects that have no column in `frame`, as losses list them.
+def unknown_fields(source: Source, known: Collection[str], header_line: int) -> dict[str, int]:
+    """Count the fields of objects that are not `known`, as losses list them.
 
-    It takes as long as reading, so readers do it in thorough sources only.
+    It takes as long as reading, and is done for thorough sources only.
     """
     names: Counter[str] = Counter()
-    for line in source.data.split(b"\n")[header_line:]:
-        with suppress(ValueError):  # a blank line or a comment
-            names.update(name for name in loads(line, _decode_object) if name not in frame.schema)
+    for line in source.data.split(b"\n")[header_line:] if source.thorough else ():
+        with suppress(ValueError):  # a blank line, a comment or a bad line
+            names.update(name for name in loads(line, _decode_object) if name not in known)
     return {UNKNOWN_FIELD + name: count for name, count in names.items()}
 
 
@@ -197,40 +190,43 @@ def unknown_fields(source: Source, frame: pl.DataFrame, header_line: int) -> dic
 
 def count_units(text: str, unit: str) -> Ints:
     """Return the units before each character of a text, and those of all of it."""
-    if unit not in _LAST_CHARACTERS:
-        return np.arange(len(text) + 1)
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     width = 1 + sum((points > last for last in _LAST_CHARACTERS[unit]), np.zeros_like(points))
     return np.append(0, np.cumsum(width, dtype=np.int64))
 
 
 def to_codepoints(
-    offset: pl.Series,
-    doc: pl.Series,
+    frame: pl.DataFrame,
+    columns: Iterable[str],
     unit: str,
     texts: Mapping[str, str] | None,
     path: str,
-    line: Ints,
-) -> pl.Series:
-    """Return offsets in code points; null, 0 and negative ones (not known) stay."""
-    rows = pl.DataFrame({"doc": doc, "at": offset}).with_row_index().filter(pl.col("at") > 0)
-    if unit == "codepoint" or not len(rows):
-        return offset
-    if texts is None:
-        message = f"offsets are declared as {unit}, which only texts can convert; {GIVE_TEXTS}"
-        raise InputError.at("json.unit", path, int(line[rows["index"][0]]), message)
-    result, problems = offset.clone(), list[Problem]()
-    for (name,), group in rows.group_by(["doc"], maintain_order=True):
-        own, at = group["index"].to_numpy(), group["at"].to_numpy()
-        if name not in texts:
-            message = f"document {name!r} is not among the texts"
-            problems.append(Problem("texts.missing", path, int(line[own[0]]), message))
-            continue
-        starts = count_units(texts[str(name)], unit)
-        found = np.searchsorted(starts, at)
-        result.scatter(own, found)
-        for row in own[starts[np.minimum(found, len(starts) - 1)] != at].tolist():
-            message = f"{unit} offset {offset[row]} is not between two characters of document "
-            problems.append(Problem("span.offset", path, int(line[row]), f"{message}{name!r}"))
-    raise_problems(problems)
-    return result
+) -> pl.DataFrame:
+    """Return rows with offsets in code points; null, 0 and negative ones (not known) stay.
+
+    Rows have ``doc`` and ``line``.
+    """
+    if unit == "codepoint":
+        return frame
+    problems = list[Problem]()
+    for column in columns:
+        rows = frame.select("doc", "line", at=column).with_row_index().filter(pl.col("at") > 0)
+        if len(rows) and texts is None:
+            message = f"offsets are declared as {unit}, which only texts can convert; {GIVE_TEXTS}"
+            raise InputError.at("json.unit", path, rows["line"][0], message)
+        result = frame[column].clone()
+        for (name,), own in rows.group_by(["doc"], maintain_order=True):
+            if texts is None or name not in texts:
+                message = f"document {name!r} is not among the texts"
+                problems.append(Problem("texts.missing", path, own["line"][0], message))
+                continue
+            starts, at = count_units(texts[str(name)], unit), own["at"].to_numpy()
+            found = np.searchsorted(starts, at)
+            result.scatter(own["index"], found)
+            is_wrong = starts[np.minimum(found, len(starts) - 1)] != at
+            for _, _, line, offset in own.filter(is_wrong).iter_rows():
+                message = f"{unit} offset {offset} is not between two characters of document "
+                problems.append(Problem("span.offset", path, line, f"{message}{name!r}"))
+        frame = frame.with_columns(result)
+        raise_problems(problems)
+    return frame

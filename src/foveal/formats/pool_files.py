@@ -12,16 +12,9 @@ import polars as pl
 
 from foveal.files.atomic import write_file
 from foveal.files.source import Source
-from foveal.formats.format import JSON_FORMATS, Format, json_kind, parse_with
-from foveal.formats.objects import CODEPOINTS, header_of, read_header, tabulate_objects
-from foveal.formats.rows import (
-    NAME_RULES,
-    RULES,
-    RowRule,
-    check_rules,
-    list_offset_rules,
-    raise_problems,
-)
+from foveal.formats import JSON_FORMATS, Format, json_kind, parse_with
+from foveal.formats.objects import CODEPOINTS, OFFSETS, header_of, read_header, tabulate_objects
+from foveal.formats.rows import NAME_RULES, RULES, RowRule, list_offset_rules
 from foveal.lookup import sort_topics
 
 FORMAT = JSON_FORMATS["pool"][0]
@@ -103,8 +96,8 @@ class Pool:
 
 def pool_lines(pool: Pool) -> str:
     """Return the pool as JSON Lines; columns without any value are left out."""
-    header = {"type": "header", "format": FORMAT, "version": 1}
-    header |= {"unit": "codepoint", "end": "exclusive", "pooled": pool.unit, **pool.header}
+    header = {"type": "header", "format": FORMAT, "version": 1, **OFFSETS}
+    header |= {"pooled": pool.unit, **pool.header}
     entries = pool.entries
     entries = entries.drop(name for name in _OPTIONAL if not entries[name].count())
     if "support" in entries.columns:
@@ -143,8 +136,8 @@ def read_pool(path: str | Path | Source) -> Pool:
         ~pl.struct("topic", "doc", *unit).is_first_distinct(),
         f"a second {pooled} of document {{doc}} for topic {{topic}}; expected each once",
     )
-    entries, lines, problems = tabulate_objects(source, POOL_COLUMNS, line)
-    raise_problems([*problems, *check_rules(source.path, lines, entries, [*_RULES, repeated])])
+    table = tabulate_objects(source, POOL_COLUMNS, line).check(source.path, [*_RULES, repeated])
+    entries = table.checked().frame.drop("line")
     place = {topic: i for i, topic in enumerate(sort_topics(entries["topic"].to_list()))}
     entries = entries.sort(pl.col("topic").replace_strict(place, return_dtype=pl.Int64), "priority")
     known = ("type", "format", "version", "unit", "end", "pooled")

@@ -9,7 +9,7 @@ import polars as pl
 
 from foveal.errors import Note, Problem, Tally
 from foveal.files.source import Source
-from foveal.formats.format import head_fields
+from foveal.formats import head_fields
 from foveal.formats.lines import split_fields
 from foveal.formats.markup import Markup
 from foveal.formats.rows import RowRule, check_rules
@@ -20,20 +20,19 @@ from foveal.spans import Ints
 _RANK, _NAME = 3, 5  # fields of a line; in TREC Genomics the name is one further
 
 
-def _field(source: Source, run: Run, at: int) -> tuple[pl.Series, Ints]:
-    """Return a field of the lines of the run's results, and the numbers of the lines."""
-    frame, line, _ = split_fields(source.drop_undecodable()[0], map(str, range(at + 2)))
-    read = np.isin(line, run.line)
-    return frame[str(at)].filter(read), line[read]
+def _read_field(source: Source, run: Run, at: int) -> pl.DataFrame:
+    """Return a field of the lines of the run's results as ``name``, and ``line``."""
+    frame, _ = split_fields(source, map(str, range(at + 2)))
+    return frame.select("line", name=str(at)).filter(np.isin(frame["line"], run.line))
 
 
 def line_ranks(source: Source, run: Run) -> Ints | None:
     """Return the fourth fields of a run of lines, ordered as `run`; None if not all are ranks."""
     if not head_fields(source):
         return None
-    field, line = _field(source, run, _RANK)
-    rank = field.cast(pl.Int64, strict=False)
-    return None if rank.null_count() else rank.to_numpy()[np.searchsorted(line, run.line)]
+    frame = _read_field(source, run, _RANK)
+    rank = frame["name"].cast(pl.Int64, strict=False)
+    return None if rank.null_count() else rank.to_numpy()[np.searchsorted(frame["line"], run.line)]
 
 
 def find_other_names(source: Source, run: Run) -> list[Problem]:
@@ -42,21 +41,22 @@ def find_other_names(source: Source, run: Run) -> list[Problem]:
     at = _NAME + is_run_line(fields)
     if len(fields) <= at:  # no line has a name
         return []
-    name, line = _field(source, run, at)
-    is_other = name.is_first_distinct() & (name != name[0])
-    text = f"the run is called {{name}} here, but {name[0]!r} before; expected one run in a file"
-    rule = RowRule("run.name", is_other, text)
-    return check_rules(source.path, line, name.to_frame("name"), [rule])
+    frame = _read_field(source, run, at)
+    first = frame["name"][0]
+    is_other = pl.col("name").is_first_distinct() & (pl.col("name") != first)
+    text = f"the run is called {{name}} here, but {first!r} before; expected one run in a file"
+    return check_rules(source.path, frame, [RowRule("run.name", is_other, text)])
 
 
 def find_repeated_topics(markup: Markup) -> list[Problem]:
     """Find topics of a submission that have more than one element."""
     topics = markup.named("topic")
-    name = pl.Series("name", markup.values(topics, "topic-id", "id"), dtype=pl.String)
+    names = pl.Series("name", markup.values(topics, "topic-id", "id"), dtype=pl.String)
+    frame, name = names.to_frame().with_columns(line=markup.line[topics]), pl.col("name")
     text = "a second <topic> of {name}; expected one for each topic"
     is_again = ~name.str.strip_chars().is_first_distinct() & name.is_not_null()
     rule = RowRule("run.repeated_topic", is_again, text)
-    return check_rules(markup.source.path, markup.line[topics], name.to_frame(), [rule])
+    return check_rules(markup.source.path, frame, [rule])
 
 
 def list_notes(run: Run) -> Iterator[Problem]:

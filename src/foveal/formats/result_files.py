@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 from foveal.errors import UsageError
 from foveal.files.source import Source
-from foveal.formats.format import Format, json_kind, parse_with
+from foveal.formats import Format, json_kind, parse_with
 from foveal.model import Results
 
 _FIELDS = ("run", "topic", "measure", "value")
@@ -90,8 +90,7 @@ def read_results(path: str | Path | Source) -> Results:
     except (ValueError, UsageError, RecursionError) as error:
         text = "these are not saved results, as 'foveal evaluate -f json' writes them"
         line = getattr(error, "lineno", None)
-        reason = str(error).partition("; use sys.")[0]  # of a number with too many digits
-        raise source.error("results.format", line, f"{text}: {reason}") from None
+        raise source.error("results.format", line, f"{text}: {error}") from None
     if not results.runs:
         text = "the saved results are empty: they hold no score of a run"
         raise source.error("results.empty", None, text)

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
 from foveal.model import Judgements
 from foveal.model.run import ALL
-from foveal.spans import Ints
 
 MAX_OFFSET = 1 << 40  # more is a mistake: no document has a million million characters
 RESERVED = f"a topic may not be called {ALL!r}: results use it for the mean"
@@ -32,10 +32,8 @@ class RowRule(NamedTuple):
     message: str
 
 
-def check_rules(
-    path: str, line: Ints, frame: pl.DataFrame, rules: Sequence[RowRule]
-) -> list[Problem]:
-    """Return a problem for each row that breaks a rule; null breaks none.
+def check_rules(path: str, frame: pl.DataFrame, rules: Sequence[RowRule]) -> list[Problem]:
+    """Return a problem for each row, with its ``line``, that breaks a rule; null breaks none.
 
     All rules are one query: campaigns have thousands of small files without a problem, and a query
     takes longer than its work.
@@ -47,7 +45,7 @@ def check_rules(
             values = frame.row(row, named=True).items()
             shown = {name: "missing" if own is None else repr(own) for name, own in values}
             text = rule.message.format(**shown)
-            problems.append(Problem(rule.code, path, int(line[row]), text))
+            problems.append(Problem(rule.code, path, frame["line"][row], text))
     return problems
 
 
@@ -103,10 +101,9 @@ def list_offset_rules(*, inclusive: bool = False) -> list[RowRule]:
 
 
 class RowTable(NamedTuple):
-    """The good rows of a file as columns, the line of each, and the problems of other lines."""
+    """The good rows of a file as columns, with the ``line`` of each, and problems of others."""
 
     frame: pl.DataFrame
-    line: Ints
     problems: tuple[Problem, ...] = ()
 
     def checked(self) -> RowTable:
@@ -116,14 +113,24 @@ class RowTable(NamedTuple):
 
     def check(self, path: str, rules: Sequence[RowRule]) -> RowTable:
         """Return the table without the rows that break a rule."""
-        problems = check_rules(path, self.line, self.frame, rules)
-        return self.without(problems) if problems else self
+        return self.without(check_rules(path, self.frame, rules))
 
     def without(self, problems: Iterable[Problem]) -> RowTable:
         """Return the table without the rows of these problems, which are added to its own."""
-        found = tuple(problems)
-        good = ~np.isin(self.line, [problem.line or 0 for problem in found])
-        return RowTable(self.frame.filter(good), self.line[good], (*self.problems, *found))
+        if not (found := tuple(problems)):
+            return self
+        bad = pl.col("line").is_in([problem.line for problem in found])
+        return RowTable(self.frame.filter(~bad), (*self.problems, *found))
+
+
+def number_lines(source: Source, count: int, first: int = 1) -> pl.Series:
+    """Return the column ``line`` of `count` lines: their numbers in the file, which may be a part.
+
+    `first` is the number of the first of them in the source.
+    """
+    if source.lines is None:
+        return pl.int_range(first, first + count, dtype=pl.Int64, eager=True).alias("line")
+    return pl.Series("line", source.lines[first - 1 : first - 1 + count])
 
 
 def check_rows(

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.files.source import Source, list_files
+from foveal.files.source import Source
+from foveal.formats import JSON_FORMATS, Format, json_kind, lazy_losses, parse_with
 from foveal.formats import markup as xml
-from foveal.formats.format import (
-    JSON_FORMATS,
-    Format,
-    detect_format,
-    json_kind,
-    lazy_losses,
-    parse_with,
-)
 from foveal.formats.objects import read_header, tabulate_objects, unknown_fields, write_objects
 from foveal.formats.rows import RESERVED, raise_problems
 from foveal.model import Topic, Topics
 from foveal.model.run import ALL
-
-_JSON_FORMAT = JSON_FORMATS["topics"][0]
 
 _TEXTS = ("title", "castitle", "description", "narrative", "keywords", "phrasetitle", "parent")
 _DECLARED = ("query_type", "ct_no")
@@ -42,21 +32,6 @@ _TAG = re.compile(
 )
 
 Record = dict[str, str | None]  # the fields of a topic, with its id
-
-
-def read_topics(
-    paths: str | Path | Source | Sequence[str | Path | Source], *, thorough: bool = False
-) -> Topics:
-    """Read topics of any format; several files, a directory or a pattern become one set.
-
-    With `thorough`, unknown fields are counted in `Topics.unread`.
-    """
-    parts = []
-    for path in list_files(paths, "topics"):
-        source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
-        source = source.in_lines()
-        parts.append(detect_format(source, "topics").parse(source).checked())
-    return Topics.merged(parts)
 
 
 def _make_topics(
@@ -110,15 +85,14 @@ def read_xml(source: Source) -> Topics:
 
 def read_json(source: Source) -> Topics:
     """Read objects, ``{"topic": ..., "title": ...}``; ``query`` is another name of title."""
-    _, header_line = read_header(source, format=(_JSON_FORMAT,))
+    _, header_line = read_header(source, format=JSON_FORMATS["topics"])
     names = ("topic", "query", *_TEXTS, *_DECLARED)
-    frame, line, problems = tabulate_objects(source, dict.fromkeys(names, pl.String), header_line)
+    frame, problems = tabulate_objects(source, dict.fromkeys(names, pl.String), header_line)
     records = frame.select(
         *_TEXTS[1:], *_DECLARED, id="topic", title=pl.coalesce("title", "query")
     ).to_dicts()
-    topics = _make_topics(source, zip(line.tolist(), records, strict=True), [*problems])
-    unread = unknown_fields(source, frame, header_line) if source.thorough else None
-    return replace(topics, unread=unread or None)
+    topics = _make_topics(source, zip(frame["line"], records, strict=True), [*problems])
+    return replace(topics, unread=unknown_fields(source, names, header_line) or None)
 
 
 def read_trec(source: Source) -> Topics:
@@ -158,17 +132,12 @@ def _list_records(topics: Topics) -> list[dict[str, str]]:
     ]
 
 
-def _refuse(topics: Topics, at: int, value: str, form: str) -> InputError:
-    message = f"{value!r} cannot be written as {form}; JSON Lines can hold it"
-    return InputError([topics.problem("write.unfit", at, message)])
-
-
 def write_xml(topics: Topics) -> str:
     """Write a file of INEX topics."""
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<inex-topic-file>\n']
     for at, record in enumerate(_list_records(topics)):
-        if (unfit := xml.find_unfit(pl.Series(record.values()))) is not None:
-            raise _refuse(topics, at, unfit, "XML")
+        path = topics.sources[topics.file[at]].path
+        xml.refuse_unfit(path, topics.line[at], pl.Series([*record.values()]))
         opened = xml.write_attributes({n: record.get(n) for n in ("id", "ct_no", "query_type")})
         texts = [
             f"  <{name}>{xml.escape_xml_lines(record[name])}</{name}>\n"
@@ -181,9 +150,8 @@ def write_xml(topics: Topics) -> str:
 
 def write_json(topics: Topics) -> str:
     """Write JSON Lines, one object per topic."""
-    header = {"type": "header", "format": _JSON_FORMAT, "version": 1}
     records = ({"topic": record.pop("id"), **record} for record in _list_records(topics))
-    return write_objects([header, *records])
+    return write_objects("topics", {}, records)
 
 
 def write_trec(topics: Topics) -> str:
@@ -196,7 +164,8 @@ def write_trec(topics: Topics) -> str:
             if value is None:
                 continue
             if _TAG.search(value) or "\ufeff" in value:
-                raise _refuse(topics, at, value, "TREC topics")
+                text = f"{value!r} cannot be written as TREC topics; JSON Lines can hold it"
+                raise InputError([topics.problem("write.unfit", at, text)])
             is_labelled = label or re.match(pattern, value, flags=re.IGNORECASE)
             prefix = f"{label or 'Topic:'} " if is_labelled else ""
             parts.append(f"<{tag}> {prefix}{value}\n")

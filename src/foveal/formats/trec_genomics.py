@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from foveal.files.source import Source
-from foveal.formats.format import Format, Parsed, head_fields
+from foveal.formats import Format, Parsed, head_fields
 from foveal.formats.lines import split_fields, tabulate
 from foveal.formats.rows import RULES, RowRule, RowTable, range_rule
 from foveal.lookup import number_rows
 from foveal.model import Judgements, Run
 
-_RUN = {
+_RUN: dict[str, Any] = {
     "topic": pl.String,
     "doc": pl.String,
     "rank": pl.Int64,
@@ -71,13 +72,11 @@ def is_gold(source: Source) -> bool:
 def parse_run(source: Source) -> Parsed:
     """Parse a run, ordered by rank, then document, start and length, as the official program."""
     head = head_fields(source)
-    columns = _RUN if len(head) == 6 else _RUN | {"tag": pl.String}
+    columns = _RUN if len(head) == 6 else _RUN | {"tag": None}
     rules = [RULES["start"], RULES["length"]]
-    frame, line, problems = tabulate(source, columns, tuple(_RUN), " ".join(columns), rules)
+    frame, problems = tabulate(source, columns, " ".join(columns), rules)
     frame = frame.with_columns(
-        line=pl.Series(line),
-        place=pl.Series(number_rows(frame["topic"]).number),
-        end=pl.col("start") + pl.col("length"),
+        place=pl.Series(number_rows(frame["topic"]).number), end=pl.col("start") + pl.col("length")
     )
     frame = frame.sort("place", "rank", "doc", "start", "length", "line").drop("place", "length")
     name = head[6].decode(errors="replace") if len(head) == 7 else source.stem
@@ -93,25 +92,30 @@ def read_run(source: Source) -> Run:
 
 
 def tabulate_gold(source: Source) -> RowTable:
-    """Return the passages of a gold file: topic, doc, start, end and the list of aspects."""
+    """Return the passages of a gold file: topic, doc, line, start, end and list of aspects."""
     decoded = replace(source, data=source.data.decode("latin-1").encode())
     table = split_fields(decoded, _GOLD, blank="\t").check(source.path, _GOLD_RULES)
     start, length = pl.col("start").cast(pl.Int64), pl.col("length").cast(pl.Int64)
     aspect = pl.element().str.strip_chars()
     aspects = pl.col("aspects").str.split("|").list.eval(aspect.filter(aspect != ""))
     rows = table.frame.select(
-        "topic", "doc", start, end=start + length, aspects=aspects.list.unique(maintain_order=True)
+        "topic",
+        "doc",
+        "line",
+        start,
+        end=start + length,
+        aspects=aspects.list.unique(maintain_order=True),
     )
     return table._replace(frame=rows)
 
 
 def parse_judgements(source: Source) -> Parsed:
     """Parse gold passages; their order within a document decides which one a result meets first."""
-    frame, line, problems = tabulate_gold(source)
+    frame, problems = tabulate_gold(source)
     first_rows, number = number_rows(frame["topic"], frame["doc"])
     passages = frame[np.argsort(number, kind="stable")]
     judgements = Judgements.from_rows(
-        frame[first_rows].select("topic", "doc", line=pl.Series(line[first_rows])),
+        frame[first_rows].select("topic", "doc", "line"),
         np.bincount(number, minlength=len(first_rows)).astype(np.int64),
         passages["start"].to_numpy(),
         passages["end"].to_numpy(),

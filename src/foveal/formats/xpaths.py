@@ -54,9 +54,9 @@ def canonical_paths(paths: pl.Series) -> pl.Series:
     return paths.zip_with(pl.Series(~change), paths.str.replace_all(_BARE, "${1}[1]${2}"))
 
 
-def is_root(xpath: pl.Series) -> npt.NDArray[np.bool_]:
+def is_root(xpath: pl.Series) -> pl.Series:
     """Mark paths of the root element: the whole document whatever its length."""
-    return _classify(xpath) & _IS_ROOT > 0
+    return pl.Series(_classify(xpath) & _IS_ROOT > 0)
 
 
 def _find_flags(paths: pl.Series) -> pl.Series:
@@ -97,7 +97,7 @@ def parse_ranges(paths: pl.Series) -> tuple[Points, Points]:
 def owners(paths: pl.Series) -> pl.Series:
     """Return the elements of attributes and of points in text, null for other places.
 
-    Such a place has no extent, and where elements meet only its path tells which one is meant.
+    Such a place has no extent, and where elements meet only its path shows which one is meant.
     """
     points = _parse_points(paths.str.strip_chars())
     without_extent = pl.Series(points.attribute | (points.offset >= 0), dtype=pl.Boolean)
