@@ -30,6 +30,7 @@ PLACE_COLUMNS = pl.Schema(
 _ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "declared", "assessor")
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
 _TABLES = frozenset(["elements", "places", "evidence"])
+_COMBINED = _TABLES | {"sets"}  # the columns that need more than their spans to be combined
 
 Bools = npt.NDArray[np.bool_]
 
@@ -200,6 +201,13 @@ class Judgements(Columns, FromFiles):
         """Highlighted characters of each row (after `combined`: Trel of the document)."""
         return np.diff(np.concatenate([[0], np.cumsum(self.end - self.start)])[self.bounds])
 
+    @cached_property
+    def reach(self) -> Ints:
+        """The offset at which the last span of each row ends, 0 without any."""
+        reach = np.zeros(len(self), dtype=np.int64)
+        np.maximum.at(reach, self.row, self.end)
+        return reach
+
     @property
     def topics_without_documents(self) -> tuple[str, ...]:
         """The judged topics for which no document is listed: nothing is relevant."""
@@ -262,10 +270,9 @@ class Judgements(Columns, FromFiles):
             for row in np.flatnonzero((self.length >= 0) & (self.length != length)).tolist()
         ]
         if ends and not problems:
-            reach = np.zeros(len(number), dtype=np.int64)
-            np.maximum.at(reach, self.row, self.end)
-            for row in np.flatnonzero((length >= 0) & (reach > length)).tolist():
-                text = f"a span ends at {reach[row]}, past the {length[row]} characters of document"
+            for row in np.flatnonzero((length >= 0) & (self.reach > length)).tolist():
+                text = f"a span ends at {self.reach[row]}, past the {length[row]} characters of"
+                text += " document"
                 problems.append(self.problem("judgements.span", row, f"{text} {self.doc[row]!r}"))
         if problems:
             raise InputError(problems)
@@ -339,14 +346,8 @@ class Judgements(Columns, FromFiles):
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
         apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
-        is_plain = (
-            len(self.pairs.first_rows) == len(self)
-            and self.sets is None
-            and self.elements is None
-            and self.places is None
-            and self.evidence is None
-            and (self.grade is None or (self.grade == 1).all())
-        )
+        is_plain = not self.several_assessors and self.columns.keys().isdisjoint(_COMBINED)
+        is_plain &= self.grade is None or bool((self.grade == 1).all())
         if is_plain and (self.end > self.start).all() and apart.all():
             # Spans that are all relevant, disjoint and sorted are combined already.
             relevant = np.diff(self.bounds) > 0 if self.has_text else self.relevant
