@@ -99,9 +99,9 @@ class SourceTexts:
             if not left:
                 return
         if left:
-            message = "holds no document {!r} with the text that was indexed"
             code, place = "document.changed", str(self.source)
-            raise InputError(Problem(code, place, None, message.format(name)) for name in left)
+            texts = (f"holds no document {name!r} with the text that was indexed" for name in left)
+            raise InputError(Problem(code, place, None, text) for text in texts)
 
     def read(self, docs: Names[str], *, every: bool = False) -> Iterator[Text]:
         """Yield the texts of the documents that the source has, each under the name asked for.

@@ -202,7 +202,7 @@ class DocumentSource:
                 name = self.path.name if stream is raw else self.path.stem
                 yield name, self._form, stream, lambda: raw.tell() / self.size
                 return
-            with _open_tar(raw, self.path) as archive:
+            with tarfile.open(fileobj=_expand(raw, self.path), mode="r|") as archive:
                 for entry in archive:
                     content = archive.extractfile(entry) if entry.isfile() else None
                     if content is not None:
@@ -312,13 +312,9 @@ class _Blocks(io.RawIOBase):
         return size
 
 
-def _open_tar(raw: IO[bytes], path: Path) -> tarfile.TarFile:
-    return tarfile.open(fileobj=_expand(raw, path), mode="r|")
-
-
 def _is_tar(path: Path) -> bool:
     try:
-        with path.open("rb") as raw, _open_tar(raw, path) as archive:
+        with path.open("rb") as raw, tarfile.open(fileobj=_expand(raw, path), mode="r|") as archive:
             return archive.next() is not None
     except (*_DAMAGE, InputError, ValueError, RuntimeError):
         return False

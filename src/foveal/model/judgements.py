@@ -161,7 +161,7 @@ class Judgements(Columns, FromFiles):
         <Judgements: 1 topics, 1 documents judged, 1 relevant>
         """
         rows = [
-            {"spans": (), **entry, "topic": topic, "doc": doc}
+            {"spans": (), "sets": None, **entry, "topic": topic, "doc": doc}
             for topic, docs in judged.items()
             for doc, entry in docs.items()
         ]
@@ -169,21 +169,16 @@ class Judgements(Columns, FromFiles):
         frame = pl.DataFrame(rows, schema=types).with_columns(line=pl.int_range(1, pl.len() + 1))
         spans = [span for row in rows for span in row["spans"]]
         start, end = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
-        sets = [own for row in rows for own in row.get("sets") or [None] * len(row["spans"])]
-        if len(sets) != len(spans):
-            raise UsageError(
-                f"{counted(len(sets), 'list')} of sets for {len(spans)} spans; expected one each"
-            )
-        sets = [None if names is None else [*names] for names in sets]
-        has_sets = any(row.get("sets") for row in rows)
-        return cls.from_rows(
-            frame,
-            np.array([len(row["spans"]) for row in rows], dtype=np.int64),
-            start,
-            end,
-            source=Provenance(name),
-            sets=pl.Series(sets, dtype=pl.List(pl.String)) if has_sets else None,
-        )
+        counts = np.array([len(row["spans"]) for row in rows], dtype=np.int64)
+        sets = None
+        if any(row["sets"] for row in rows):
+            named = [own for row in rows for own in row["sets"] or [None] * len(row["spans"])]
+            if len(named) != len(spans):
+                given = counted(len(named), "list")
+                raise UsageError(f"{given} of sets for {len(spans)} spans; expected one each")
+            named = [None if names is None else [*names] for names in named]
+            sets = pl.Series(named, dtype=pl.List(pl.String))
+        return cls.from_rows(frame, counts, start, end, source=Provenance(name), sets=sets)
 
     def __repr__(self) -> str:
         return (
