@@ -175,9 +175,8 @@ class DocumentSource:
         for name, length in self.files:
             before += length
             yield name, length, before / max(self.size, 1)
-        for member, kind, stream, measure in (
-            () if self._form == "directory" else self._open_members()
-        ):
+        members = () if self._form == "directory" else self._open_members()
+        for member, kind, stream, measure in members:
             own = kind or self._recognise(member)
             if own is not None:
                 for item in _read_documents(member.removeprefix("./"), own, stream, most):
