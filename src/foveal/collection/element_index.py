@@ -183,7 +183,7 @@ class Collection:
 
     def __init__(self, path: str, header: dict[str, Any], sections: IndexSections) -> None:
         self.path, self.header, self.name = path, header, str(header["source"])
-        self.size = Path(path).stat().st_size
+        self.size = sum(section["bytes"] for section in sections.layout.values())
         self.whitespace = str(header["whitespace"])
         self.elements = int(header["elements"])
         # The hash is that of the header, which holds those of all else.
