@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from foveal.collection import Collection
 from foveal.collection.element_index import PathIndex
+from foveal.collection.parsing import PathTable
 from foveal.model import UNKNOWN
 from xml_trees import index_of
 
@@ -33,9 +34,8 @@ def tables(draw: st.DrawFn) -> list[tuple[int, int, int]]:
 
 def of_rows(rows: list[tuple[int, int, int]]) -> PathIndex:
     columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    return PathIndex(
-        *(columns[i].astype(kind) for i, kind in enumerate(("<i4", "<u4", "<u4"))), TAGS
-    )
+    kinds = enumerate(("<i4", "<u4", "<u4"))
+    return PathIndex(PathTable(*(columns[i].astype(kind) for i, kind in kinds), tuple(TAGS)))
 
 
 def written(rows: list[tuple[int, int, int]]) -> list[str]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.collection.element_index import PathIndex
+from foveal.collection.parsing import PathTable
 from inputs import read_run, refusal, results, rewritten
 
 LINE = "1 Q0 D1 1 0.5 mine /article[1]/bdy[1]\n"
@@ -116,7 +117,9 @@ def test_paths_that_were_met_before_are_read_as_others_are(
     ]
     text = end.join(lines) + (end if final else "")
     fresh, used = (
-        PathIndex(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2]), "ap")
+        PathIndex(
+            PathTable(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2]), ("a", "p"))
+        )
         for _ in range(2)
     )
     as_read(used, "1 Q0 D 1 1 r /a[1]/p[2]\n1 Q0 D 2 1 r /a[1]/p[2]\n")

@@ -19,11 +19,17 @@ import polars as pl
 
 from foveal.errors import Problem, UsageError, some
 from foveal.files.source import Source
-from foveal.formats import rows as row_rules
 from foveal.formats.columns import parse_results
 from foveal.formats.jsonl import build_judgements
 from foveal.formats.locate import TextLocator, place_rows
-from foveal.formats.rows import RowRule, check_rules, raise_problems
+from foveal.formats.rows import (
+    NAME_RULES,
+    RowRule,
+    RowTable,
+    check_rules,
+    list_offset_rules,
+    raise_problems,
+)
 from foveal.model import Judgements, Provenance, Run
 
 DocOf = str | Callable[[Any], Any] | None
@@ -104,7 +110,7 @@ def run_of(
         name = names[0]
     name = name or "run"
     rows = read_rows(results if frame is None else frame, name, doc, is_run=True)
-    if frame is None and isinstance(results, Mapping) and rows["rank"].null_count():
+    if isinstance(results, Mapping) and rows["rank"].null_count():
         # The list is the order.
         rows = rows.with_columns(rank=pl.int_range(1, pl.len() + 1).over("topic"))
     rows, notes = _place_rows(rows, name, locator)
@@ -115,10 +121,9 @@ def run_of(
         start, end = (pl.when(~whole).then(name) for name in ("start", "end"))
         rows = rows.with_columns(start=start.otherwise(0), end=end.otherwise("size"))
     rows = rows.with_columns(bep=pl.lit(None, dtype=pl.Int64))
-    run: Run = parse_results(row_rules.RowTable(rows), Source(name, b"", ""), name=name).checked()
+    run: Run = parse_results(RowTable(rows), Source(name, b"", ""), name=name).checked()
     length = None if texts is None else rows["size"].to_numpy()[run.line - 1]
-    notes = (*notes, *run.notes)
-    return run.with_columns(length=length, notes=notes, source=Provenance(name))
+    return run.with_columns(length=length, notes=(*notes, *run.notes), source=Provenance(name))
 
 
 def runs_of(results: Any) -> list[Run | str | Path]:
@@ -138,16 +143,18 @@ def runs_of(results: Any) -> list[Run | str | Path]:
     if isinstance(results, (Run, str, Path)):
         return [results]
     is_one = frame is not None or isinstance(results, (bytes, Mapping))
-    items = [results] if is_one or not isinstance(results, Iterable) else [*results]
+    if is_one or not isinstance(results, Iterable):
+        return [run_of(results)]
+    items = [*results]
     if items and all(isinstance(item, (Run, str, Path)) for item in items):
         return items
-    named = [isinstance(item, Mapping) and not is_row(item) for item in items]
-    if not is_one and (any(named) or any(frame_of(item) is not None for item in items)):
-        raise UsageError(
-            "runs of Python objects in a list have no names; give each its own: "
-            "foveal.run_of(results, name=...)"
-        )
-    return [run_of(results if is_one else items)]
+    for item in items:
+        if frame_of(item) is not None or (isinstance(item, Mapping) and not is_row(item)):
+            raise UsageError(
+                "runs of Python objects in a list have no names; give each its own: "
+                "foveal.run_of(results, name=...)"
+            )
+    return [run_of(items)]
 
 
 def judgements_of(
@@ -233,10 +240,7 @@ def _place_rows(
     frame = frame.with_columns(by_text=by_text, chars=text.str.len_chars().cast(pl.Int64))
     frame = frame.with_columns(end=pl.coalesce(end, start + pl.col("chars")))
     frame = frame.with_columns(size=end - start)
-    unnamed, rules = (
-        pl.col("doc").fill_null("") == "",
-        [*row_rules.NAME_RULES[:2], *row_rules.list_offset_rules()],
-    )
+    unnamed, rules = pl.col("doc").fill_null("") == "", [*NAME_RULES[:2], *list_offset_rules()]
     if texts is None:
         differs = "[{start},{end}) has length {size}, but its text has {chars}"
         rules.append(RowRule("span.quote", pl.col("size") != pl.col("chars"), differs))
@@ -288,7 +292,7 @@ def read_rows(objects: Any, name: str, doc: DocOf = None, *, is_run: bool) -> pl
                 try:
                     _convert(column, [value])
                 except _WRONG_VALUES:
-                    text = f"{column} is {_describe(value)}; expected {_EXPECTED[COLUMNS[column]]}"
+                    text = f"{column} is {_describe(value)}; expected {_TYPES[COLUMNS[column]][1]}"
                     where = f"topic {table['topic'][number - 1]!r}"
                     problems.append(Problem("object.value", name, number, f"{where}: {text}"))
     raise_problems(problems)
@@ -353,9 +357,8 @@ def is_row(item: Any) -> bool:
     """Return True for an object that names its topic itself: a dict, a data class or a tuple."""
     if not _is_object(item):
         return isinstance(item, tuple) and len(item) in (4, 5) and isinstance(item[1], str)
-    return any(
-        isinstance(own, (str, int, np.integer)) for own in map(_getter(item), USUAL["topic"])
-    )
+    topics = map(_getter(item), USUAL["topic"])
+    return any(isinstance(own, (str, int, np.integer)) for own in topics)
 
 
 def _read_object(
@@ -380,9 +383,8 @@ def _read_object(
         given, item = {"score": item.score} | given, item.node  # LlamaIndex's NodeWithScore
     if not _is_object(item):
         return None
-    metadata = next(
-        (own for own in map(_getter(item), ("metadata", "meta")) if isinstance(own, Mapping)), {}
-    )
+    held = map(_getter(item), ("metadata", "meta"))
+    metadata = next((own for own in held if isinstance(own, Mapping)), {})
     # Fields of the object itself come first. Metadata name the document that was split "source".
     in_metadata = USUAL | {"doc": ["source", "source_id", *USUAL["doc"]]}
     for get, names in ((_getter(item), USUAL), (metadata.get, in_metadata)):
@@ -453,18 +455,13 @@ def _pick_columns(
 
 
 _WRONG_VALUES = (ValueError, OverflowError, pl.exceptions.PolarsError)
-_MOST = 1 << 62
-_TYPES: dict[Any, Any] = {
-    pl.String: str | int,  # topics are often numbered; a file has their digits
-    pl.Int64: Annotated[int, msgspec.Meta(ge=-_MOST, le=_MOST)],
-    pl.Float64: float,
-    pl.List(pl.String): list[str],
-}
-_EXPECTED = {
-    pl.String: "text (without half a character)",
-    pl.Int64: "a whole number",
-    pl.Float64: "a number",
-    pl.List(pl.String): "a list of names",
+# What a column of each type takes, and the words for it.
+_TYPES: dict[Any, tuple[Any, str]] = {
+    # Topics are often numbered; a file has their digits.
+    pl.String: (str | int, "text (without half a character)"),
+    pl.Int64: (Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)], "a whole number"),
+    pl.Float64: (float, "a number"),
+    pl.List(pl.String): (list[str], "a list of names"),
 }
 
 
@@ -483,7 +480,7 @@ def _convert(column: str, given: list[Any] | pl.Series) -> pl.Series:
     if kind == pl.List(pl.String):
         values = [[*map(str, value)] if _is_list(value) else value for value in values]
     # Some stores keep every number of the metadata as a float: 5.0 is a whole number.
-    expected: Any = str if column == "text" else _TYPES[kind]
+    expected: Any = str if column == "text" else _TYPES[kind][0]
     values = msgspec.convert(values, list[expected | None], strict=kind == pl.String)
     if kind == pl.String:
         values = [None if value is None else str(value) for value in values]

@@ -14,7 +14,6 @@ from click.core import ParameterSource
 from foveal import collection as col
 from foveal.cli import options as opt
 from foveal.cli.shared import open_executor, say, share_bar
-from foveal.collection.building import IndexSource
 from foveal.errors import InputError, UsageError, counted, escape_controls
 from foveal.files.memory import parse_size
 from foveal.files.xml import BYTES_PER_ELEMENT
@@ -91,7 +90,7 @@ def command(context: click.Context, /, sources: tuple[str, ...], **options: Any)
     share = None if given.shard is None else col.Shard.parse(given.shard)
     began = monotonic()
     opened = col.open_sources([Path(source) for source in sources])
-    indexes = [source for source in opened if isinstance(source, IndexSource)]
+    indexes = [source for source in opened if isinstance(source, col.Collection)]
     limits = col.Limits(*(options[f"max_{name}"] for name in _LIMITS))
     settings = col.BuildOptions(
         whitespace=given.whitespace or (indexes[0].header["whitespace"] if indexes else "keep"),

@@ -23,7 +23,7 @@ from foveal._version import __version__
 from foveal.collection.element_index import Collection
 from foveal.collection.parsing import DIGEST, WHITESPACE, Batch, PathTable, Recorder
 from foveal.collection.sources import DocumentSource, Task
-from foveal.collection.storage import is_index, open_sections, write_sections
+from foveal.collection.storage import is_index, write_sections
 from foveal.errors import InputError, Problem, UsageError
 from foveal.executors import map_in_order
 from foveal.files.xml import DocumentError, Limits
@@ -77,69 +77,33 @@ class Shard:
         return cls(int(found[1]), int(found[2]))
 
 
-class IndexSource:
-    """An index whose documents become part of another one; nothing is parsed again."""
-
-    is_archive, folder = False, ""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.header, self.sections = open_sections(path)
-        self.name, self.size = self.header["source"], path.stat().st_size
-        self.passed_over = Counter(dict(self.header.get("passed_over", ())))
-
-    def read_batches(self) -> Iterator[Batch]:
-        """Yield the documents in batches, all with the same paths."""
-        sections = self.sections
-        parent, tag, ordinal = (sections[f"path_{name}"] for name in ("parent", "tag", "ordinal"))
-        paths = PathTable(parent, tag, ordinal, tuple(self.header["tags"]))
-        bounds = sections["doc_bounds"].astype(np.int64)
-        names = sections["doc_names"].tobytes().decode().split("\n")[:-1]
-        blocks = np.searchsorted(bounds, np.arange(0, bounds[-1], _BLOCK_ELEMENTS))
-        for first, after in pairwise(np.unique([*blocks, len(names)]).tolist()):
-            own, documents = slice(int(bounds[first]), int(bounds[after])), after - first
-            yield Batch(
-                documents=tuple(names[first:after]),
-                lengths=sections["doc_length"][first:after].astype(np.int64),
-                digests=sections["doc_digest"][DIGEST * first : DIGEST * after].tobytes(),
-                document=np.repeat(np.arange(documents), np.diff(bounds[first : after + 1])),
-                path=sections["path"][own],
-                start=sections["start"][own],
-                end=sections["end"][own],
-                paths=paths,
-                places=[str(self.path)] * documents,
-                named_inside=[True] * documents,
-                size=12 * (own.stop - own.start),
-                done=own.stop / self.header["elements"],
-            )
-
-
 def open_sources(
-    paths: Sequence[Path | DocumentSource | IndexSource],
-) -> list[DocumentSource | IndexSource]:
+    paths: Sequence[Path | DocumentSource | Collection],
+) -> list[DocumentSource | Collection]:
     """Open the sources of documents; indexes are recognised, and shards put in their order."""
     # All shards of a source are at the place of the first of them.
     groups: dict[Any, list[Any]] = {}
     for path in paths:
         source = path
         if isinstance(source, Path):
-            source = IndexSource(source) if is_index(source) else DocumentSource(source)
-        shard = source.header.get("shard") if isinstance(source, IndexSource) else None
-        key = (source.name, shard["of"], shard["cut_from"]) if shard else source
+            source = Collection.open(source) if is_index(source) else DocumentSource(source)
+        header = source.header if isinstance(source, Collection) else {}
+        shard = header.get("shard")
+        key = (header["source"], shard["of"], shard["cut_from"]) if shard else source
         groups.setdefault(key, []).append(source)
     for key, group in groups.items():
         if isinstance(key, tuple):
-            group.sort(key=lambda source: source.header["shard"]["number"])
-            numbers = [source.header["shard"]["number"] for source in group]
+            group.sort(key=lambda index: index.header["shard"]["number"])
+            numbers = [index.header["shard"]["number"] for index in group]
             if numbers != [*range(1, key[1] + 1)]:
                 given = f"the shards {', '.join(map(str, numbers))} of {key[1]} of {key[0]!r}"
                 text = f"{given}; expected each of them once, of the same documents and options"
-                raise InputError.at("index.shards", str(group[0].path), None, text)
+                raise InputError.at("index.shards", group[0].path, None, text)
     return [source for group in groups.values() for source in group]
 
 
 def build_index(
-    source: Path | DocumentSource | Sequence[Path | DocumentSource | IndexSource],
+    source: Path | DocumentSource | Sequence[Path | DocumentSource | Collection],
     output: Path,
     options: BuildOptions | None = None,
     *,
@@ -164,16 +128,17 @@ def build_index(
             writer = _IndexWriter(output, stack)
             for one in sources:
                 first = len(writer.names)
-                if isinstance(one, IndexSource):
-                    parsed = one.read_batches()
+                if isinstance(one, Collection):
+                    parsed = _read_batches(one)
                     writer.failed += one.header["failures"]
+                    passed_over = Counter(dict(one.header.get("passed_over", ())))
                 else:
                     # The places of several sources begin with the name of each.
                     is_file = not (one.is_archive or one.path.is_dir())
                     within = "" if is_file or len(sources) == 1 else f"{one.path.name}/"
                     tasks = _select_tasks(one, own, options.limits.size, before, total)
                     parse = partial(_parse, options=options, within=within)
-                    parsed = map_in_order(executor, parse, tasks)
+                    parsed, passed_over = map_in_order(executor, parse, tasks), one.passed_over
                 for batch in parsed:
                     writer.add(batch)
                     if len(writer.failures) > options.max_errors + _MOST_FAILURES:
@@ -184,15 +149,16 @@ def build_index(
                         progress(documents, batch.size, min(done, 1.0))
                 before += one.size
                 # Cut the folders that hold everything off names, but not off those from within.
-                for i in range(first, len(writer.names)) if one.folder else ():
+                folder = one.folder if isinstance(one, DocumentSource) else ""
+                for i in range(first, len(writer.names)) if folder else ():
                     if not writer.named_inside[i]:
-                        writer.names[i] = writer.names[i].removeprefix(one.folder)
+                        writer.names[i] = writer.names[i].removeprefix(folder)
                 # Each shard goes through all of them; together they must not count more.
-                writer.passed_over += one.passed_over if own.number == 1 else Counter()
+                writer.passed_over += passed_over if own.number == 1 else Counter()
             duplicates = writer.find_duplicates()
             if duplicates or len(writer.failures) > options.max_errors:
                 raise InputError([*writer.failures, *duplicates])
-            if not writer.names and not writer.failed and shard is None:
+            if not (writer.names or writer.failed or writer.failures or shard):
                 place = str(sources[0].path)
                 raise InputError.at("collection.empty", place, None, "holds no document")
             names = ", ".join(dict.fromkeys(one.name for one in sources))
@@ -213,7 +179,7 @@ def build_index(
 
 
 def _check_sources(
-    sources: Sequence[DocumentSource | IndexSource],
+    sources: Sequence[DocumentSource | Collection],
     output: Path,
     options: BuildOptions,
     shard: Shard | None,
@@ -230,9 +196,9 @@ def _check_sources(
     ]
     problems = [Problem("index.output", str(output), None, text) for found, text in wrong if found]
     for source in sources:
-        if not isinstance(source, IndexSource):
+        if not isinstance(source, Collection):
             continue
-        place, found, expected = str(source.path), source.header["whitespace"], options.whitespace
+        place, found, expected = source.path, source.whitespace, options.whitespace
         if shard is not None:
             text = "is an index; expected documents, of which a shard can be taken"
             problems.append(Problem("index.shards", place, None, text))
@@ -241,6 +207,29 @@ def _check_sources(
             problems.append(Problem("index.whitespace", place, None, text))
     if problems:
         raise InputError(problems)
+
+
+def _read_batches(index: Collection) -> Iterator[Batch]:
+    """Yield the documents of an index in batches, all with the same paths."""
+    sections, bounds = index.sections, index.bounds
+    names, lengths = index.documents
+    blocks = np.searchsorted(bounds, np.arange(0, bounds[-1], _BLOCK_ELEMENTS))
+    for first, after in pairwise(np.unique([*blocks, len(names)]).tolist()):
+        own, documents = slice(int(bounds[first]), int(bounds[after])), after - first
+        yield Batch(
+            documents=tuple(names[first:after]),
+            lengths=lengths[first:after].to_numpy(),
+            digests=sections["doc_digest"][DIGEST * first : DIGEST * after].tobytes(),
+            document=np.repeat(np.arange(documents), np.diff(bounds[first : after + 1])),
+            path=sections["path"][own],
+            start=sections["start"][own],
+            end=sections["end"][own],
+            paths=index.paths.table,
+            places=[index.path] * documents,
+            named_inside=[True] * documents,
+            size=12 * (own.stop - own.start),
+            done=own.stop / index.elements,
+        )
 
 
 def _select_tasks(
@@ -257,12 +246,12 @@ def _select_tasks(
             return  # of an archive all places must be seen: names lose folders of all
 
 
-def _parse(task: Task, options: BuildOptions, within: str = "") -> Batch:
+def _parse(task: Task, options: BuildOptions, within: str) -> Batch:
     """Parse one batch, all places of which begin with `within`."""
     recorder = Recorder(whitespace=options.whitespace, limits=options.limits)
     places, named_inside, failures, size = list[str](), list[bool](), list[Problem](), 0
-    for item in task.read():
-        size += len(item.data)
+    for item in task.read(options.limits.size):
+        size += len(item.data or b"")
         # A file name that is not UTF-8 must not spoil the message that mentions it.
         place = os.fsencode(within + item.place).decode(errors="replace")
         try:
@@ -290,7 +279,7 @@ class _IndexWriter:
         self.paths: dict[int, int] = {}
         self.numbered: tuple[PathTable | None, Ints] = (None, np.zeros(0, np.int64))
         self.failures: list[Problem] = []
-        # Where documents failed, and why, also those of indexes taken over.
+        # Where documents failed, and why, in indexes taken over.
         self.failed: list[Sequence[str]] = []
         self.passed_over: Counter[str] = Counter()
         prefix = f".{output.name}."
@@ -313,10 +302,7 @@ class _IndexWriter:
 
     def add(self, batch: Batch) -> None:
         """Append a batch."""
-        for problem in batch.failures:
-            self.failures.append(problem)
-            place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
-            self.failed.append((place, problem.text))
+        self.failures += batch.failures
         path, start, end = self.number_paths(batch.paths)[batch.path], batch.start, batch.end
         order = batch.document << 32 | path
         if not (order[1:] > order[:-1]).all():
@@ -371,13 +357,16 @@ class _IndexWriter:
             "path_tag": (steps >> 32).astype("<u4"),
             "path_ordinal": (steps & 0xFFFFFFFF).astype("<u4"),
         }
+        failed = (
+            (p.file if p.line is None else f"{p.file}:{p.line}", p.text) for p in self.failures
+        )
         counted = {
             "documents": len(self.names),
             "elements": int(bounds[-1]),
             "paths": n,
             "tags": [*self.tags],
             "characters": int(columns["doc_length"].sum(dtype=np.int64)),
-            "failures": self.failed,
+            "failures": [*self.failed, *failed],
             "passed_over": sorted(self.passed_over.items()),
         }
         whole = self.folder / "index"

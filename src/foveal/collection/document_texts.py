@@ -54,12 +54,10 @@ class SourceTexts:
     @classmethod
     def given(
         cls, texts: str | None, collection: str | None, documents: str | None, **options: Any
-    ) -> SourceTexts | None:
+    ) -> SourceTexts:
         """Return the source that options of a command name; white space counts as in the index."""
         if texts is not None and documents is not None:
             raise UsageError("--texts and --documents both say where the texts are; give one")
-        if texts is None and (collection is None or documents is None):
-            return None
         if collection is not None:
             index = Collection.open(collection)
             options |= {"index": index, "whitespace": index.whitespace}
@@ -74,7 +72,7 @@ class SourceTexts:
         """
         left = dict(asked)
         for names, text, _, batch in self._read(asked) if left else ():
-            xpaths = PathIndex(*batch.paths).texts(np.arange(len(batch.paths.parent))).to_list()
+            xpaths = PathIndex(batch.paths).texts(np.arange(len(batch.paths.parent))).to_list()
             for name in left.keys() & names:
                 wanted = [*map(left.pop(name), xpaths)]
                 columns = (batch.path.tolist(), batch.start.tolist(), batch.end.tolist())
@@ -101,9 +99,9 @@ class SourceTexts:
             if not left:
                 return
         if left:
-            message = "holds no document {!r} with the text that was indexed"
             code, place = "document.changed", str(self.source)
-            raise InputError(Problem(code, place, None, message.format(name)) for name in left)
+            texts = (f"holds no document {name!r} with the text that was indexed" for name in left)
+            raise InputError(Problem(code, place, None, text) for text in texts)
 
     def read(self, docs: Names[str], *, every: bool = False) -> Iterator[Text]:
         """Yield the texts of the documents that the source has, each under the name asked for.
@@ -156,7 +154,7 @@ class SourceTexts:
                     or document.lower().endswith(_LINES)
                     or is_asked(name_of(document), document)
                 )
-                for item in replace(task, documents=chosen).read():
+                for item in replace(task, documents=chosen).read(self.limits.size):
                     inside = item.is_named_inside(self.name_tag)
                     extension = "" if item.kind == LINE else item.place[len(name_of(item.place)) :]
                     name = item.name.removeprefix(source.folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.parsing import distinct
+from foveal.collection.parsing import PathTable, distinct
 from foveal.collection.sources import name_of
 from foveal.collection.storage import IndexSections, open_sections
 from foveal.errors import InputError
@@ -40,28 +40,27 @@ class PathIndex:
     many times the memory of the rest of the index.
     """
 
-    def __init__(self, parent: Ints, tag: Ints, ordinal: Ints, tags: Sequence[str]) -> None:
-        self.parent, self._tag, self._ordinal, self._tags = parent, tag, ordinal, tags
+    def __init__(self, table: PathTable) -> None:
+        self.table = table
         # Returns the number of each XPath with every ordinal, `UNKNOWN` for absent ones.
         self.numbers = CachedTextFunction(self._search, PATHS)
 
     def texts(self, numbers: Ints) -> pl.Series:
         """Return the XPaths of these numbers."""
+        parents, tag, ordinal, tags = self.table
         asked, which = np.unique(numbers, return_inverse=True)
         levels, above = [asked], asked
         while len(above):
-            parent = self.parent[above]
-            above = np.unique(parent[parent >= 0])
+            above = np.unique(parents[above])
+            above = above[above >= 0]
             levels.append(above)
         needed = np.unique(np.concatenate(levels))
+        columns = (needed, parents[needed], tag[needed], ordinal[needed])
+        texts = {-1: ""}
         # A parent has a smaller number than its children, so it is written before them.
-        place = np.searchsorted(needed, self.parent[needed]).tolist()
-        tags, texts = self._tags, [""] * len(needed)
-        columns = (self.parent[needed], self._tag[needed], self._ordinal[needed])
-        rows = zip(place, *(column.tolist() for column in columns), strict=True)
-        for i, (at, parent, tag, ordinal) in enumerate(rows):
-            texts[i] = f"{texts[at] if parent >= 0 else ''}/{tags[tag]}[{ordinal}]"
-        written = pl.Series("xpath", texts, dtype=pl.String)
+        for number, parent, t, k in zip(*(column.tolist() for column in columns), strict=True):
+            texts[number] = f"{texts[parent]}/{tags[t]}[{k}]"
+        written = pl.Series("xpath", [*texts.values()][1:], dtype=pl.String)
         return written.gather(np.searchsorted(needed, asked)[which])
 
     def _search(self, xpaths: pl.Series) -> Ints:
@@ -85,10 +84,11 @@ class PathIndex:
     @cached_property
     def _keys(self) -> tuple[KeyTable, KeyTable]:
         """The distinct last steps, such as ``p[2]``; the paths by parent and step in one number."""
-        steps, step = distinct(self._tag.astype(np.int64) << 32 | self._ordinal)
+        parent, tag, ordinal, tags = self.table
+        steps, step = distinct(tag.astype(np.int64) << 32 | ordinal)
         pairs = zip((steps >> 32).tolist(), (steps & 0xFFFFFFFF).tolist(), strict=True)
-        texts = pl.Series([f"{self._tags[t]}[{k}]" for t, k in pairs], dtype=pl.String)
-        keys = (self.parent.astype(np.int64) + 1) * len(steps) + step
+        texts = pl.Series([f"{tags[t]}[{k}]" for t, k in pairs], dtype=pl.String)
+        keys = (parent.astype(np.int64) + 1) * len(steps) + step
         return KeyTable(texts), KeyTable(keys.view(np.uint64))
 
 
@@ -148,11 +148,14 @@ class Trees(NamedTuple):
         """Return the smallest element that holds each span, `UNKNOWN` where none does.
 
         Of equals it is the deepest. A place without extent is held by the element of the character
-        after it (`held`), not by one that ends there; in a document without text, by the root.
+        after it, at the end of the text of the last; in a document without text, by the root.
         """
-        found = np.full(len(tree), UNKNOWN)
-        spans = held(start, end, self.end[self.bounds[tree]])
-        asked = zip(tree.tolist(), *(column.tolist() for column in spans), strict=True)
+        found, length = np.full(len(tree), UNKNOWN), self.end[self.bounds[tree]]
+        empty = start == end
+        last = empty & (start == length)
+        first = np.where(last & (length > 0), start - 1, start)
+        after = np.where(empty & ~last, end + 1, end)
+        asked = zip(tree.tolist(), first.tolist(), after.tolist(), strict=True)
         for i, (number, first, after) in enumerate(asked):
             own = slice(int(self.bounds[number]), int(self.bounds[number + 1]))
             starts, ends = self.start[own], self.end[own]
@@ -179,12 +182,13 @@ class Collection:
     """
 
     def __init__(self, path: str, header: dict[str, Any], sections: IndexSections) -> None:
-        self.path, self.header = path, header
+        self.path, self.header, self.name = path, header, str(header["source"])
+        self.size = sum(section["bytes"] for section in sections.layout.values())
         self.whitespace = str(header["whitespace"])
         self.elements = int(header["elements"])
         # The hash is that of the header, which holds those of all else.
         self.source = Provenance(path, sections.identity)
-        self._sections, self._asked = sections, 0
+        self.sections, self._asked = sections, 0
         # Returns the numbers of documents by name, `UNKNOWN` for those not in the collection.
         self.numbers = CachedTextFunction(self._search)
 
@@ -202,34 +206,35 @@ class Collection:
 
     def verify(self) -> None:
         """Hash the whole file; raises if anything in it has changed."""
-        self._sections.verify()
+        self.sections.verify()
 
     @cached_property
-    def _bounds(self) -> Ints:
-        return self._sections["doc_bounds"].astype(np.int64)
+    def bounds(self) -> Ints:
+        """The elements of document ``i`` are ``bounds[i]:bounds[i + 1]``."""
+        return self.sections["doc_bounds"].astype(np.int64)
 
     def __repr__(self) -> str:
         return f"<Collection {self.path!r}: {len(self)} documents, {self.elements} elements>"
 
     def __len__(self) -> int:
-        return len(self._bounds) - 1
+        return len(self.bounds) - 1
 
     def count_nonempty(self) -> int:
         """Return how many elements hold at least one character."""
-        return int(np.count_nonzero(self._sections["end"] > self._sections["start"]))
+        return int(np.count_nonzero(self.sections["end"] > self.sections["start"]))
 
     @property
     def mean_length(self) -> float:
         """Mean length of the documents; nan without any."""
-        length = self._sections["doc_length"]
-        return float(length.mean()) if len(length) else float("nan")
+        return float(self._lengths[:-1].mean()) if len(self) else float("nan")
 
     @cached_property
     def documents(self) -> pl.DataFrame:
         """Documents in the order of their numbers: columns doc and length."""
-        names = self._sections["doc_names"].tobytes().decode().split("\n")[:-1]
-        length = self._sections["doc_length"].astype(np.int64)
-        return pl.DataFrame({"doc": pl.Series(names, dtype=pl.String), "length": length})
+        names = self.sections["doc_names"].tobytes().decode().split("\n")[:-1]
+        return pl.DataFrame(
+            {"doc": pl.Series(names, dtype=pl.String), "length": self._lengths[:-1]}
+        )
 
     @cached_property
     def _names(self) -> KeyTable:
@@ -244,41 +249,43 @@ class Collection:
         return number
 
     @cached_property
-    def _paths(self) -> PathIndex:
-        tag, ordinal = self._sections["path_tag"], self._sections["path_ordinal"]
-        return PathIndex(self._sections["path_parent"], tag, ordinal, self.header["tags"])
+    def paths(self) -> PathIndex:
+        """The distinct paths of all elements."""
+        parent, tag, ordinal = (self.sections[f"path_{n}"] for n in ("parent", "tag", "ordinal"))
+        return PathIndex(PathTable(parent, tag, ordinal, tuple(self.header["tags"])))
 
     def xpaths(self, paths: Ints | None = None) -> pl.Series:
         """Return the XPaths of paths by their numbers; of all, which may be many."""
-        return self._paths.texts(np.arange(len(self._paths.parent)) if paths is None else paths)
+        return self.paths.texts(np.arange(len(self.paths.table.parent)) if paths is None else paths)
 
     def path_counts(self) -> Ints:
         """Return how many elements have each path."""
-        number = len(self._paths.parent)
-        return np.bincount(self._sections["path"], minlength=number).astype(np.int64)
+        number = len(self.paths.table.parent)
+        return np.bincount(self.sections["path"], minlength=number).astype(np.int64)
 
     def path_depths(self) -> Ints:
         """Return the depth of each path; the root's is 1."""
         depth = [0]  # of the document
-        for parent in self._paths.parent.tolist():  # a parent comes before its children
+        for parent in self.paths.table.parent.tolist():  # a parent comes before its children
             depth.append(depth[parent + 1] + 1)
         return np.array(depth[1:], dtype=np.int64)
 
     def path_tags(self) -> list[str]:
         """Return the tag of each path."""
-        return [self.header["tags"][tag] for tag in self._sections["path_tag"].tolist()]
+        return [self.header["tags"][tag] for tag in self.sections["path_tag"].tolist()]
+
+    @cached_property
+    def _lengths(self) -> Ints:
+        """The length of each document, and last `UNKNOWN`: that of the number -1."""
+        return np.append(self.sections["doc_length"].astype(np.int64), UNKNOWN)
 
     def lengths(self, docs: pl.Series | Ints) -> Ints:
         """Return the lengths of documents by name or number, `UNKNOWN` for unknown ones."""
-        number = docs if isinstance(docs, np.ndarray) else self.numbers(docs)
-        length = self._sections["doc_length"]
-        if not len(length):
-            return np.full(len(number), UNKNOWN)
-        return np.where(number < 0, UNKNOWN, length[number].astype(np.int64))
+        return self._lengths[docs if isinstance(docs, np.ndarray) else self.numbers(docs)]
 
     def digests(self) -> dict[str, bytes]:
         """Return the hash of each document's text, of 16 bytes."""
-        raw = self._sections["doc_digest"].tobytes()
+        raw = self.sections["doc_digest"].tobytes()
         return {doc: raw[16 * i : 16 * i + 16] for i, doc in enumerate(self)}
 
     def find(self, doc: Ints, path: Ints) -> Ints:
@@ -290,7 +297,7 @@ class Collection:
         self._asked += len(doc)
         if self.elements > min(self._asked, _FEW_ELEMENTS):
             return self._find_in_order(doc, path)
-        found = self._slots.find((doc * len(self._paths.parent) + path).view(np.uint64))
+        found = self._slots.find((doc * len(self.paths.table.parent) + path).view(np.uint64))
         # With the other, a number that is not known may look like a pair.
         found[np.flatnonzero((doc < 0) | (path < 0))] = UNKNOWN
         return found
@@ -298,24 +305,24 @@ class Collection:
     @cached_property
     def _slots(self) -> KeyTable:
         """A hash table of elements by one number for each pair of document and path."""
-        doc = np.repeat(np.arange(len(self._bounds) - 1), np.diff(self._bounds))
-        return KeyTable((doc * len(self._paths.parent) + self._sections["path"]).view(np.uint64))
+        doc = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+        return KeyTable(
+            (doc * len(self.paths.table.parent) + self.sections["path"]).view(np.uint64)
+        )
 
     def _find_in_order(self, doc: Ints, path: Ints) -> Ints:
         """Find elements by binary search: they are sorted by document and path.
 
         All searches run at once, document after document to stay in the processor's cache.
         """
-        column, found = self._sections["path"], np.full(len(doc), UNKNOWN)
+        column, found = self.sections["path"], np.full(len(doc), UNKNOWN)
         known = np.flatnonzero((doc >= 0) & (path >= 0))
-        if not len(known) or not len(column):
-            return found
         known = known[ordered(doc[known])]
         own, wanted = doc[known], path[known].astype(column.dtype)
-        at, end = self._bounds[own], self._bounds[own + 1]
+        at, end = self.bounds[own], self.bounds[own + 1]
         last = len(column) - 1
         # From the widest step down: on to the last element whose path is not past the wanted one.
-        for power in reversed(range(int((end - at).max()).bit_length())):
+        for power in reversed(range(int((end - at).max(initial=0)).bit_length())):
             further = at + (1 << power)
             inside = further < end
             np.minimum(further, last, out=further)
@@ -328,12 +335,12 @@ class Collection:
     def resolve(self, docs: pl.Series, xpaths: pl.Series, doc: Ints | None = None) -> Resolved:
         """Return the span of each document and XPath; `doc` are the documents' numbers if known."""
         doc = self.numbers(docs) if doc is None else doc
-        path = self._paths.numbers(xpaths)
+        path = self.paths.numbers(xpaths)
         element = self.find(doc, path)
         start, end = self._spans(element)
         if (element >= 0).all():  # so it mostly is
-            return Resolved(start, end, {}, element - self._bounds[doc])
-        place = np.where(element < 0, UNKNOWN, element - self._bounds[np.maximum(doc, 0)])
+            return Resolved(start, end, {}, element - self.bounds[doc])
+        place = np.where(element < 0, UNKNOWN, element - self.bounds[np.maximum(doc, 0)])
         wrong = np.select([doc < 0, (element < 0) & (path >= 0)], [1, 2], 0)
         # What is left is no element that is written with all its ordinals.
         left = np.flatnonzero((doc >= 0) & (path < 0))
@@ -353,12 +360,12 @@ class Collection:
         numbered = number_rows(xpaths)
         opens, closes = parse_ranges(xpaths.gather(numbered.first_rows))
         first = opens.gather(numbered.number)
-        opening = closing = self.find(doc, self._paths.numbers(first.element))
+        opening = closing = self.find(doc, self.paths.numbers(first.element))
         start, end = self._inside(doc, opening, first)
         since, last = start, first
         if closes is not opens:
             last = closes.gather(numbered.number)
-            closing = self.find(doc, self._paths.numbers(last.element))
+            closing = self.find(doc, self.paths.numbers(last.element))
             since, end = self._inside(doc, closing, last)
         malformed = (first.element.is_null() | last.element.is_null()).to_numpy()
         # A last element that is not empty and ends where the first begins: they are swapped.
@@ -377,8 +384,8 @@ class Collection:
         if not self.elements:
             return np.full(len(element), UNKNOWN), np.full(len(element), UNKNOWN)
         # What is not known takes the place of the last element, and then its own.
-        start = self._sections["start"][element].astype(np.int64)
-        end = self._sections["end"][element].astype(np.int64)
+        start = self.sections["start"][element].astype(np.int64)
+        end = self.sections["end"][element].astype(np.int64)
         unknown = np.flatnonzero(element < 0)
         start[unknown] = end[unknown] = UNKNOWN
         return start, end
@@ -391,7 +398,7 @@ class Collection:
         asked = np.flatnonzero((points.node > 0) & (element >= 0))
         for rows, trees, tree in self._trees_in_parts(doc[asked]):
             at = asked[rows]
-            own = element[at] - self._bounds[doc[at]] + trees.bounds[tree]
+            own = element[at] - self.bounds[doc[at]] + trees.bounds[tree]
             begins, ends, owner = trees.text_nodes(own)
             node = np.searchsorted(owner, own) + np.minimum(points.node[at], len(owner) + 1) - 1
             node[node >= np.searchsorted(owner, own, side="right")] = UNKNOWN  # it has fewer
@@ -405,14 +412,14 @@ class Collection:
         """Return the elements of these documents, by name or number; unknown ones have none."""
         code = docs if isinstance(docs, np.ndarray) else self.numbers(docs)
         known = code >= 0
-        first = np.where(known, self._bounds[code], 0)
-        counts = np.where(known, self._bounds[code + 1] - first, 0)
+        first = np.where(known, self.bounds[code], 0)
+        counts = np.where(known, self.bounds[code + 1] - first, 0)
         bounds = np.concatenate([[0], np.cumsum(counts)])
         element = np.arange(bounds[-1]) + np.repeat(first - bounds[:-1], counts)
-        path = self._sections["path"][element].astype(np.int64)
+        path = self.sections["path"][element].astype(np.int64)
         # Elements are sorted by document and path.
-        above, base = self._paths.parent[path], np.repeat(np.arange(len(code)), counts)
-        base *= len(self._paths.parent)
+        above, base = self.paths.table.parent[path], np.repeat(np.arange(len(code)), counts)
+        base *= len(self.paths.table.parent)
         parent = np.where(above < 0, UNKNOWN, np.searchsorted(base + path, base + above))
         return Trees(bounds, path, parent, *self._spans(element))
 
@@ -422,7 +429,7 @@ class Collection:
         With them come the rows of `doc` that they serve, and the tree of each.
         """
         docs, which = np.unique(doc, return_inverse=True)
-        part = np.cumsum(self._bounds[docs + 1] - self._bounds[docs]) // _AT_ONCE
+        part = np.cumsum(self.bounds[docs + 1] - self.bounds[docs]) // _AT_ONCE
         for number in np.unique(part).tolist():
             rows, own = np.flatnonzero(part[which] == number), np.flatnonzero(part == number)
             yield rows, self.trees(docs[own]), which[rows] - own[0]
@@ -509,14 +516,3 @@ def open_cached(path: str | Path) -> Collection:
 @lru_cache(maxsize=4)
 def _open_identified(path: str, identity: tuple[int, ...]) -> Collection:  # noqa: ARG001 - a key
     return Collection.open(path)
-
-
-def held(start: Ints, end: Ints, length: Ints) -> tuple[Ints, Ints]:
-    """Return the span that an element must hold to be around a span of a document of that length.
-
-    An empty span is a place between two characters, and its element is that of the one after it,
-    at the end of the text that of the last: where an element ends, the next one is meant.
-    """
-    empty = start == end
-    last = empty & (start == length)
-    return np.where(last & (length > 0), start - 1, start), np.where(empty & ~last, end + 1, end)

@@ -223,17 +223,11 @@ def distinct(values: Ints) -> tuple[Ints, Ints]:
     `numpy.unique` takes many times as long for large arrays.
     """
     order = np.argsort(values)
-    opens = _find_groups(values[order])
+    in_order, opens = values[order], np.ones(len(values), dtype=bool)
+    opens[1:] = in_order[1:] != in_order[:-1]
     number = np.empty(len(values), dtype=np.int64)
     number[order] = np.cumsum(opens) - 1
-    return values[order[opens]], number
-
-
-def _find_groups(ordered: Ints) -> Bools:
-    """Return which values differ from the one before."""
-    opens = np.ones(len(ordered), dtype=bool)
-    opens[1:] = ordered[1:] != ordered[:-1]
-    return opens
+    return in_order[opens], number
 
 
 def _number_paths(
@@ -244,7 +238,7 @@ def _number_paths(
     number = np.arange(len(parent))
     key = np.where(parent < 0, -1 - number, parent) * max(tags, 1) + tag
     order = np.argsort(key, kind="stable")
-    opens = np.maximum.accumulate(np.where(_find_groups(key[order]), number, 0))
+    opens = np.maximum.accumulate(np.where(np.diff(key[order], prepend=0) != 0, number, 0))
     ordinal = np.empty(len(key), dtype=np.int64)
     ordinal[order] = number - opens + 1
     most = int(ordinal.max(initial=0)) + 1
@@ -254,8 +248,8 @@ def _number_paths(
     keys, known = [np.zeros(0, dtype=np.int64)], 0
     for first, last in pairwise(bounds.tolist()):
         here = slice(first, last)
-        above = path[parent[here]] if first else np.full(last, -1, dtype=np.int64)
-        new, which = distinct((above + 1) * len(steps) + step[here])
+        above = path[parent[here]] + 1 if first else 0
+        new, which = distinct(above * len(steps) + step[here])
         path[here] = known + which
         keys.append(new)
         known += len(new)

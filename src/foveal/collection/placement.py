@@ -44,10 +44,9 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
     start, end, element = run.start.copy(), run.end.copy(), np.full(len(run), UNKNOWN)
     text = {i: NO_DOCUMENT.format(doc=run.doc[i]) for i in np.flatnonzero(length < 0).tolist()}
     # A path of one step is the whole document only if the root has that name.
-    named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
-    whole = (run.end < 0) & ~named
+    whole = (run.end < 0) & ~run.has_path
     end[whole] = length[whole]
-    by_path = np.flatnonzero((run.end < 0) & named & (length >= 0))
+    by_path = np.flatnonzero((run.end < 0) & run.has_path & (length >= 0))
     if len(by_path) and run.xpath is not None:
         doc, xpath = run.doc, run.xpath
         rows: Ints | slice = slice(None)
@@ -74,9 +73,7 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
         message = f"offsets count white space by the rule {declared!r}, but the index "
         message += f"{collection.path} was built with {collection.whitespace!r}"
         raise InputError.at("index.whitespace", file.path, None, message)
-    reach = np.zeros(len(judgements), dtype=np.int64)
-    np.maximum.at(reach, judgements.row, judgements.end)
-    unknown = length < 0
+    unknown, reach = length < 0, judgements.reach
     differs = ~unknown & (judgements.length >= 0) & (judgements.length != length)
     beyond = ~unknown & ~differs & (reach > length)
     problems = []
@@ -144,8 +141,8 @@ def is_element(run: Run) -> Bools:
 
 def is_whole_document(run: Run) -> Bools:
     """Return which results are whole documents, as long as no collection gave them an end."""
-    article: Bools = (run.start == 0) & (run.end < 0)
-    return article if run.xpath is None else article & run.xpath.is_null().to_numpy()
+    article: Bools = (run.start == 0) & (run.end < 0) & ~run.has_path
+    return article
 
 
 def place_elements(
@@ -176,11 +173,10 @@ def place_elements(
         placed = placed.with_columns(start=np.minimum(placed.start, end), end=end, notes=notes)
         past[:] = False
     # Which results need the name of an element? Those without a place get none.
-    named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
-    done: Bools = named if passages else numbers >= 0
-    if run.xpath is not None and not done.all():
-        done = done | run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
-    lost = named & (run.end < 0) & (placed.end == 0) & lenient
+    done = run.has_path if passages else numbers >= 0
+    if not done.all():
+        done = done | is_element(run)
+    lost = run.has_path & (run.end < 0) & (placed.end == 0) & lenient
     left = np.flatnonzero(~done & ~lost & ~past & (length >= 0))
     if not len(left):
         return placed
@@ -217,10 +213,11 @@ def place_elements(
             problems = []
             texts = collection.xpaths(trees.path[around])
             for row, text in zip(left[odd].tolist(), texts, strict=True):
-                span = f"[{placed.start[row]},{placed.end[row]}) of {placed.doc[row]!r}"
-                message = f"{span} is not an element; the smallest around it is {text}"
-                line, message = int(placed.line[row]), f"{message} (--snap takes it)"
-                problems.append(Problem("run.element", run.source.path, line, message))
+                message = f"[{placed.start[row]},{placed.end[row]}) of {run.doc[row]!r} is not an "
+                message += f"element; the smallest around it is {text} (--snap takes it)"
+                problems.append(
+                    Problem("run.element", run.source.path, int(run.line[row]), message)
+                )
             raise InputError(problems)
         element[odd] = around
         notes = (*notes, Tally(MAPPED, len(odd)))

@@ -42,13 +42,12 @@ _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOF
 
 @dataclass(frozen=True)
 class Item:
-    """One document: its name, its kind, its bytes (or why there are none), and its place."""
+    """One document: its name, its kind, its bytes (None if they are too many), and its place."""
 
     name: str
     kind: str
-    data: bytes
+    data: bytes | None
     place: str
-    problem: str | None = None
 
     def is_named_inside(self, name_tag: str | None) -> bool:
         """Return True if the document has its name from within, not from where it lies."""
@@ -56,8 +55,9 @@ class Item:
 
     def record(self, recorder: Recorder, name_tag: str | None) -> str:
         """Add the document to a recorder, as its kind demands, and return its text."""
-        if self.problem is not None:
-            raise DocumentError("document.size", self.problem)
+        if self.data is None:
+            message = f"the document has more than {recorder.limits.size} bytes"
+            raise DocumentError("document.size", message)
         try:
             if self.kind == XML:
                 return recorder.add(self.name, self.data, name_tag=name_tag)
@@ -75,7 +75,6 @@ class Task:
     root: Path
     done: float  # the share of the source that is behind when this batch is
     documents: tuple[Item | str, ...]
-    most: int  # bytes that a document may have
 
     @property
     def label(self) -> str:
@@ -83,8 +82,8 @@ class Task:
         first = self.documents[0]
         return f"indexing of {getattr(first, 'place', first)} and what follows it"
 
-    def read(self) -> Iterator[Item]:
-        """Yield the documents of the batch."""
+    def read(self, most: int) -> Iterator[Item]:
+        """Yield the documents of the batch; they may have `most` bytes."""
         for document in self.documents:
             if isinstance(document, Item):
                 yield document
@@ -92,7 +91,7 @@ class Task:
             kind = _kind(document)
             assert kind is not None  # others are not listed
             with open(f"{self.root}/{document}", "rb") as stream:  # noqa: PTH123 - faster than Path
-                yield from _read_documents(document, kind, stream, self.most)
+                yield from _read_documents(document, kind, stream, most)
 
 
 class DocumentSource:
@@ -159,14 +158,14 @@ class DocumentSource:
                 batch.append(document)
                 size += length
                 if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
-                    yield Task(self.path, done, tuple(batch), most)
+                    yield Task(self.path, done, tuple(batch))
                     batch, size = [], 0
         except (*_DAMAGE, RuntimeError, NotImplementedError, InputError) as error:
             reason = error.problems[0].text if isinstance(error, InputError) else error
             text = f"damaged archive: {reason}"
             raise InputError.at("file.compression", str(self.path), None, text) from None
         if batch:
-            yield Task(self.path, done, tuple(batch), most)
+            yield Task(self.path, done, tuple(batch))
         if self.is_archive:
             self.folder = "".join(f"{name}/" for name in folders or ())
 
@@ -176,13 +175,12 @@ class DocumentSource:
         for name, length in self.files:
             before += length
             yield name, length, before / max(self.size, 1)
-        for member, kind, stream, measure in (
-            () if self._form == "directory" else self._open_members()
-        ):
+        members = () if self._form == "directory" else self._open_members()
+        for member, kind, stream, measure in members:
             own = kind or self._recognise(member)
             if own is not None:
                 for item in _read_documents(member.removeprefix("./"), own, stream, most):
-                    yield item, len(item.data), measure()
+                    yield item, len(item.data or b""), measure()
 
     def _open_members(self) -> Iterator[tuple[str, str | None, Any, Callable[[], float]]]:
         """Yield the files of an archive, or the only file.
@@ -203,7 +201,7 @@ class DocumentSource:
                 name = self.path.name if stream is raw else self.path.stem
                 yield name, self._form, stream, lambda: raw.tell() / self.size
                 return
-            with _open_tar(raw, self.path) as archive:
+            with tarfile.open(fileobj=_expand(raw, self.path), mode="r|") as archive:
                 for entry in archive:
                     content = archive.extractfile(entry) if entry.isfile() else None
                     if content is not None:
@@ -227,7 +225,7 @@ def _read_documents(member: str, kind: str, stream: IO[bytes], most: int) -> Ite
     in_lines = kind == LINE
     read_block = stream.readline if in_lines else stream.read
     for number in count(1):
-        blocks, size, problem = list[bytes](), 0, None
+        blocks, size = list[bytes](), 0
         # No more is kept than the limit: a few bytes expand to anything.
         while block := read_block(_BLOCK):
             size += len(block)
@@ -235,13 +233,11 @@ def _read_documents(member: str, kind: str, stream: IO[bytes], most: int) -> Ite
                 blocks.append(block)
             if block.endswith(b"\n") if in_lines else size > most:
                 break
-        data = b"".join(blocks)
-        if size > most:
-            data, problem = b"", f"the document has more than {most} bytes"
+        data = b"".join(blocks) if size <= most else None
         if not in_lines:
-            yield Item(name_of(member), kind, data, member, problem)
-        elif problem or data.strip():
-            yield Item("", LINE, data, f"{member}:{number}", problem)
+            yield Item(name_of(member), kind, data, member)
+        elif data is None or data.strip():
+            yield Item("", LINE, data, f"{member}:{number}")
         if not in_lines or not size:
             return
 
@@ -315,13 +311,9 @@ class _Blocks(io.RawIOBase):
         return size
 
 
-def _open_tar(raw: IO[bytes], path: Path) -> tarfile.TarFile:
-    return tarfile.open(fileobj=_expand(raw, path), mode="r|")
-
-
 def _is_tar(path: Path) -> bool:
     try:
-        with path.open("rb") as raw, _open_tar(raw, path) as archive:
+        with path.open("rb") as raw, tarfile.open(fileobj=_expand(raw, path), mode="r|") as archive:
             return archive.next() is not None
     except (*_DAMAGE, InputError, ValueError, RuntimeError):
         return False

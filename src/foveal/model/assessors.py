@@ -35,13 +35,14 @@ def combine_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
     length = np.full(len(rows), UNKNOWN, dtype=np.int64)
     np.maximum.at(length, pair, judgements.length)
     found = agree_spans(judgements, needed, pair)
-    bounds, start, end = found["bounds"], found["start"], found["end"]
-    owner = np.repeat(np.arange(len(rows)), np.diff(bounds))
+    # All documents side by side on one axis.
+    bep, extent = judgements.bep, np.zeros(len(rows), dtype=np.int64)
+    np.maximum.at(extent, pair, np.maximum(judgements.reach, bep + 1))
+    base = spans.lay_out(extent)
+    own = np.repeat(base, np.diff(found["bounds"]))
+    remaining = spans.Coverage(found["start"] + own, found["end"] + own)
     # The earliest best entry point; where text needs several votes, one inside the remaining text.
-    bep, first_bep = judgements.bep, np.full(len(rows), _NOWHERE)
-    base = _lay_out(np.append(owner, pair), np.append(end, bep + 1), len(rows))
-    remaining = spans.Coverage(start + base[owner], end + base[owner])
-    place = base[pair] + np.maximum(bep, 0)
+    first_bep, place = np.full(len(rows), _NOWHERE), base[pair] + np.maximum(bep, 0)
     inside = remaining.within(place, place + 1) > 0
     counts = (bep >= 0) & found["relevant"][pair] & (inside | (needed[pair] == 1))
     np.minimum.at(first_bep, pair[counts], bep[counts])
@@ -58,7 +59,7 @@ def combine_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
         "bep": np.where(first_bep < _NOWHERE, first_bep, UNKNOWN),
         "elements": _choose_elements(judgements, needed, pair),
         "places": places,
-        "evidence": _list_evidence(judgements, pair, bounds, start, end),
+        "evidence": _list_evidence(judgements, pair, base, remaining),
     }
 
 
@@ -87,17 +88,12 @@ def agree_spans(judgements: Judgements, needed: Ints, pair: Ints) -> dict[str, A
 
 def _cover(start: Ints, end: Ints, group: Ints, needed: Ints) -> tuple[Ints, Ints, Ints]:
     """Return the spans that at least `needed` spans of their group cover, and their groups."""
-    base = _lay_out(group, end, len(needed))
+    extent = np.zeros(len(needed), dtype=np.int64)
+    np.maximum.at(extent, group, end)
+    base = spans.lay_out(extent)
     start, end = spans.at_least(start + base[group], end + base[group], needed[group])
     group = np.searchsorted(base, start, side="right") - 1
     return start - base[group], end - base[group], group
-
-
-def _lay_out(group: Ints, end: Ints, n: int) -> Ints:
-    """Return the bases of `n` groups of spans with these ends, side by side on one axis."""
-    extent = np.zeros(n, dtype=np.int64)
-    np.maximum.at(extent, group, end)
-    return spans.lay_out(extent)
 
 
 def _choose_elements(judgements: Judgements, needed: Ints, pair: Ints) -> pl.DataFrame | None:
@@ -133,15 +129,15 @@ def _choose_elements(judgements: Judgements, needed: Ints, pair: Ints) -> pl.Dat
 
 
 def _list_evidence(
-    judgements: Judgements, pair: Ints, bounds: Ints, start: Ints, end: Ints
+    judgements: Judgements, pair: Ints, base: Ints, text: spans.Coverage
 ) -> pl.DataFrame | None:
     """Return the spans of every evidence set; None if spans have neither sets nor grades.
 
     A set belongs to one assessor, and spans all documents of the topic. A span that an assessor
     gives to no set belongs to all of their sets. An assessor without sets in a topic with some gets
     one set with all their spans. A topic without any set has a single one with all its text. The
-    spans are cut to the text of the combined rows (`bounds`, `start`, `end`) that the assessors
-    agree on. `pair` is the combined row of each row.
+    spans are cut to the `text` that the assessors agree on, on an axis on which the combined rows
+    begin at `base`. `pair` is the combined row of each row.
     """
     if judgements.evidence is not None:
         return point_to(judgements.evidence, pair)
@@ -175,13 +171,10 @@ def _list_evidence(
     table = table.sort("set", "row", "start", "end", "grade").unique(maintain_order=True)
     table = table.select("row", "set", "start", "end", "grade")
     # Cut the spans to the agreed text.
-    row, low, high = (table[name].to_numpy() for name in ("row", "start", "end"))
-    owner = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    base = _lay_out(np.append(owner, row), np.append(end, high), len(bounds) - 1)
-    span, text = spans.pair_overlaps(
-        low + base[row], high + base[row], start + base[owner], end + base[owner]
-    )
+    own = base[table["row"].to_numpy()]
+    low, high = own + table["start"].to_numpy(), own + table["end"].to_numpy()
+    span, part = spans.pair_overlaps(low, high, text.start, text.end)
     return table[span].with_columns(
-        start=pl.Series(np.maximum(low[span], start[text]), dtype=pl.Int64),
-        end=pl.Series(np.minimum(high[span], end[text]), dtype=pl.Int64),
+        start=pl.Series(np.maximum(low[span], text.start[part]) - own[span], dtype=pl.Int64),
+        end=pl.Series(np.minimum(high[span], text.end[part]) - own[span], dtype=pl.Int64),
     )

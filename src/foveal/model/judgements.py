@@ -30,6 +30,7 @@ PLACE_COLUMNS = pl.Schema(
 _ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "declared", "assessor")
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
 _TABLES = frozenset(["elements", "places", "evidence"])
+_COMBINED = _TABLES | {"sets"}  # the columns that need more than their spans to be combined
 
 Bools = npt.NDArray[np.bool_]
 
@@ -160,7 +161,7 @@ class Judgements(Columns, FromFiles):
         <Judgements: 1 topics, 1 documents judged, 1 relevant>
         """
         rows = [
-            {"spans": (), **entry, "topic": topic, "doc": doc}
+            {"spans": (), "sets": None, **entry, "topic": topic, "doc": doc}
             for topic, docs in judged.items()
             for doc, entry in docs.items()
         ]
@@ -168,21 +169,16 @@ class Judgements(Columns, FromFiles):
         frame = pl.DataFrame(rows, schema=types).with_columns(line=pl.int_range(1, pl.len() + 1))
         spans = [span for row in rows for span in row["spans"]]
         start, end = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
-        sets = [own for row in rows for own in row.get("sets") or [None] * len(row["spans"])]
-        if len(sets) != len(spans):
-            raise UsageError(
-                f"{counted(len(sets), 'list')} of sets for {len(spans)} spans; expected one each"
-            )
-        sets = [None if names is None else [*names] for names in sets]
-        has_sets = any(row.get("sets") for row in rows)
-        return cls.from_rows(
-            frame,
-            np.array([len(row["spans"]) for row in rows], dtype=np.int64),
-            start,
-            end,
-            source=Provenance(name),
-            sets=pl.Series(sets, dtype=pl.List(pl.String)) if has_sets else None,
-        )
+        counts = np.array([len(row["spans"]) for row in rows], dtype=np.int64)
+        sets = None
+        if any(row["sets"] for row in rows):
+            named = [own for row in rows for own in row["sets"] or [None] * len(row["spans"])]
+            if len(named) != len(spans):
+                given = counted(len(named), "list")
+                raise UsageError(f"{given} of sets for {len(spans)} spans; expected one each")
+            named = [None if names is None else [*names] for names in named]
+            sets = pl.Series(named, dtype=pl.List(pl.String))
+        return cls.from_rows(frame, counts, start, end, source=Provenance(name), sets=sets)
 
     def __repr__(self) -> str:
         return (
@@ -199,6 +195,13 @@ class Judgements(Columns, FromFiles):
     def rel_size(self) -> Ints:
         """Highlighted characters of each row (after `combined`: Trel of the document)."""
         return np.diff(np.concatenate([[0], np.cumsum(self.end - self.start)])[self.bounds])
+
+    @cached_property
+    def reach(self) -> Ints:
+        """The offset at which the last span of each row ends, 0 without any."""
+        reach = np.zeros(len(self), dtype=np.int64)
+        np.maximum.at(reach, self.row, self.end)
+        return reach
 
     @property
     def topics_without_documents(self) -> tuple[str, ...]:
@@ -262,10 +265,9 @@ class Judgements(Columns, FromFiles):
             for row in np.flatnonzero((self.length >= 0) & (self.length != length)).tolist()
         ]
         if ends and not problems:
-            reach = np.zeros(len(number), dtype=np.int64)
-            np.maximum.at(reach, self.row, self.end)
-            for row in np.flatnonzero((length >= 0) & (reach > length)).tolist():
-                text = f"a span ends at {reach[row]}, past the {length[row]} characters of document"
+            for row in np.flatnonzero((length >= 0) & (self.reach > length)).tolist():
+                text = f"a span ends at {self.reach[row]}, past the {length[row]} characters of"
+                text += " document"
                 problems.append(self.problem("judgements.span", row, f"{text} {self.doc[row]!r}"))
         if problems:
             raise InputError(problems)
@@ -339,14 +341,8 @@ class Judgements(Columns, FromFiles):
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
         apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
-        is_plain = (
-            len(self.pairs.first_rows) == len(self)
-            and self.sets is None
-            and self.elements is None
-            and self.places is None
-            and self.evidence is None
-            and (self.grade is None or (self.grade == 1).all())
-        )
+        is_plain = not self.several_assessors and self.columns.keys().isdisjoint(_COMBINED)
+        is_plain &= self.grade is None or bool((self.grade == 1).all())
         if is_plain and (self.end > self.start).all() and apart.all():
             # Spans that are all relevant, disjoint and sorted are combined already.
             relevant = np.diff(self.bounds) > 0 if self.has_text else self.relevant

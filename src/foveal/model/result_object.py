@@ -65,9 +65,8 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return `meta` and all parts as JSON types."""
-        return {
-            name: _without_nan(part) for name, part in {"meta": self.meta, **self.parts()}.items()
-        }
+        found: dict[str, Any] = json.loads(self.to_json())
+        return found
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"

@@ -248,6 +248,14 @@ class Run(Columns):
         return np.arange(len(self), dtype=np.int64) - self.bounds[self.topic] + 1
 
     @cached_property
+    def has_path(self) -> npt.NDArray[np.bool_]:
+        """True for each result that has an XPath."""
+        if self.xpath is None:
+            return np.zeros(len(self), dtype=bool)
+        named: npt.NDArray[np.bool_] = self.xpath.is_not_null().to_numpy()
+        return named
+
+    @cached_property
     def documents(self) -> ResultDocuments:
         """The documents of the results, as numbers."""
         first_rows, number = number_rows(self.topic, self.doc)
@@ -283,8 +291,8 @@ class Run(Columns):
     @cached_property
     def duplicates(self) -> tuple[Ints, Ints]:
         """Rows that repeat an earlier result, and that earlier result: (earlier, later)."""
-        if len(self.documents.first_rows) == len(self):  # each document once
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        if not len(self.repeats):  # each document once
+            return self.repeats, self.repeats
         keys: list[Any] = [self.start, self.end]
         if self.element is not None and (self.element >= 0).all():
             keys.append(self.element)  # numbers take a fifth of the time of long paths

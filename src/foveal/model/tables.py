@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from math import isnan
@@ -178,19 +178,24 @@ def _typeset(text: str) -> str:
     return re.sub(r"^-(?=[0-9.<])", "\N{MINUS SIGN}", text.strip())
 
 
-def _to_markdown(table: Table) -> str:
-    """Write a pipe table for GitHub, pandoc and MkDocs, marks raised."""
-    lines = []
+def _typeset_cells(
+    table: Table, escape: Callable[[str], str], bold: str, raised: str
+) -> Iterator[list[str]]:
+    """Yield header and rows for print: the best values as in `bold`, marks as in `raised`."""
     for i, row in enumerate((table.header, *table.rows), start=-1):
         cells = []
         for j, text in enumerate(row):
-            is_number = i >= 0 and j >= table.labels
-            shown = escape_markdown(_typeset(text) if is_number else text)
-            shown = f"**{shown}**" if (i, j) in table.best else shown
-            if mark := table.marks.get((i, j), "").strip():
-                shown += f"<sup>{escape_markdown(mark.replace('-', _MINUS))}</sup>"
-            cells.append(shown)
-        lines.append(f"| {' | '.join(cells)} |\n")
+            shown = escape(_typeset(text) if i >= 0 and j >= table.labels else text)
+            shown = bold % shown if (i, j) in table.best else shown
+            mark = table.marks.get((i, j), "").strip().replace("-", _MINUS)
+            cells.append(shown + (raised % escape(mark) if mark else ""))
+        yield cells
+
+
+def _to_markdown(table: Table) -> str:
+    """Write a pipe table for GitHub, pandoc and MkDocs, marks raised."""
+    rows = _typeset_cells(table, escape_markdown, "**%s**", "<sup>%s</sup>")
+    lines = [f"| {' | '.join(cells)} |\n" for cells in rows]
     rule = ["---" if j < table.labels else "---:" for j in range(len(table.header))]
     lines.insert(1, f"| {' | '.join(rule)} |\n")
     title = f"**{escape_markdown(table.title)}**\n\n" if table.title else ""
@@ -255,18 +260,13 @@ def _list_latex_lines(table: Table, label: str) -> list[str]:
         "l" if j < table.labels else "r@{}l" if j in marked else "r"
         for j in range(len(table.header))
     )
-    body = []
-    for i, row in enumerate((table.header, *table.rows), start=-1):
-        cells = []
-        for j, text in enumerate(row):
-            shown = escape_latex(_typeset(text) if i >= 0 and j >= table.labels else text)
-            shown = rf"\textbf{{{shown}}}" if (i, j) in table.best else shown
-            if j in marked and i < 0:
-                shown = rf"\multicolumn{{2}}{{c}}{{{shown}}}"
-            elif j in marked:
-                mark = escape_latex(table.marks.get((i, j), "").strip().replace("-", _MINUS))
-                shown += rf" & \textsuperscript{{{mark}}}" if mark else " & "
-            cells.append(shown)
+    body, raised = list[str](), r" & \textsuperscript{%s}"
+    for cells in _typeset_cells(table, escape_latex, r"\textbf{%s}", raised):
+        for j in marked:
+            if not body:  # the header
+                cells[j] = rf"\multicolumn{{2}}{{c}}{{{cells[j]}}}"
+            elif " & " not in cells[j]:
+                cells[j] += " & "
         line = " & ".join(cells).replace("&  &", "& &").rstrip()
         # LaTeX takes these at the start of a line for an option of the end of the row before.
         body.append(("{}" if line.startswith(("[", "*")) else "") + line + r" \\")
