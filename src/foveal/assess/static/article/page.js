@@ -19,6 +19,8 @@ import { Timer, drawStatus } from "./status.js";
 import { Steps, inOrder } from "./steps.js";
 import { Support } from "./support.js";
 
+const SECTION = 1 / 6; // of the view's height: a heading above it begins the section being read
+
 export class Page {
   constructor(loaded, api, dom, saver) {
     Object.assign(this, { loaded, api, dom, saver });
@@ -113,7 +115,7 @@ export class Page {
     }
     byId("more").addEventListener("click", () => this.#showMore());
     this.find.addEventListener("change", () => this.overview.set("found", this.find.spans));
-    this.reading.addEventListener("move", () => this.outline.mark(this.reading.first));
+    this.reading.addEventListener("move", () => this.outline.mark(this.reading.placeAt(SECTION)));
     new ResizeObserver(([{ target }]) => {
       document.documentElement.style.setProperty("--tools", `${target.offsetHeight}px`);
     }).observe(byId("tools"));
@@ -139,7 +141,7 @@ export class Page {
   begin() {
     const { bep } = this.model.state;
     if (!this.reading.restore() && bep !== null) this.reading.reveal(bep, "center");
-    this.outline.mark(this.reading.first);
+    this.outline.mark(this.reading.placeAt(SECTION));
   }
 
   /** Say what it is that is selected. */

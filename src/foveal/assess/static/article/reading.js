@@ -61,11 +61,13 @@ export class Reading extends EventTarget {
     return null;
   }
 
-  /** The first text in view. */
-  get first() {
-    const { left, top } = this.dom.root.getBoundingClientRect();
-    return this.near(left + 2, Math.max(this.view.top, top) + 10) ?? 0;
+  /** The text at a share of the view's height: 0 is the first line in view. */
+  placeAt(share) {
+    const { left, top } = this.dom.root.getBoundingClientRect(), view = this.view;
+    return this.near(left + 2, Math.max(view.top + share * (view.bottom - view.top), top) + 10) ?? 0;
   }
+
+  get first() { return this.placeAt(0); }
 
   // -- going elsewhere -------------------------------------------------------------------------
 
@@ -75,21 +77,22 @@ export class Reading extends EventTarget {
     if (!box) return;
     const { top, bottom } = this.view, line = 2 * box.height;
     const isIn = box.top >= top && box.top <= bottom - line;
-    if (block === "start") this.#scrollTo(at, box.top, top + box.height / 2);
-    else if (block === "center" && !isIn) this.#scrollTo(at, box.top, (top + bottom) / 3);
+    if (block === "start") this.#hold(at, view => view.top + box.height / 2);
+    else if (block === "center" && !isIn) this.#hold(at, view => (view.top + view.bottom) / 3);
     else if (box.top < top + line) scrollBy(0, box.top - top - line);
     else if (box.top + box.height > bottom - line) scrollBy(0, box.top + box.height - bottom + line);
   }
 
-  /** Text gets its real height when it comes into view: hold the place while that goes on. */
-  async #scrollTo(at, from, to) {
+  /**
+   * Scroll a place to a height in the window, and hold it there for some frames: text gets its real
+   * height only when it comes into view, and the head of the page scrolls away.
+   */
+  async #hold(at, heightIn) {
     const goal = this.goal = { at };
-    scrollBy(0, from - to);
-    for (let frame = 0; frame < SETTLE; frame++) {
+    for (let frame = 0; frame < SETTLE && this.goal === goal; frame++) {
+      const box = boxOf(this.dom, at), off = box ? box.top - heightIn(this.view) : 0;
+      if (Math.abs(off) > 1) scrollBy(0, off);
       await drawn();
-      if (this.goal !== goal) return;
-      const box = boxOf(this.dom, at);
-      if (box && Math.abs(box.top - to) > 1) scrollBy(0, box.top - to);
     }
   }
 
