@@ -313,7 +313,8 @@ def colours(tab: Tab) -> list[list[int]]:
     )
 
 
-def test_marks_show_highlights_cues_support_and_found_text(tab: Tab) -> None:
+def test_marks_show_highlights_cues_support_and_found_text(place: Place, tabs: Any) -> None:
+    tab = tabs(place, user="bob").open()  # who has no cue words yet
     assert colours(tab) == [[], [], []]
     tab.drag("Section 1").press("h").saved()
     highlights, support, cues = colours(tab)
@@ -539,6 +540,8 @@ def test_a_document_is_assessed_by_touch(place: Place, tabs: Any, screen: dict[s
     assert tab.place.state(tab.doc).validated
     assert valid.inner_text() == "✓ validated"
     assert valid.is_visible()
+    assert tab.page.locator("[data-do=next]").is_visible()  # in the place of Validate
+    assert not bar["validate"].is_visible()
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
 
 

@@ -6,16 +6,20 @@ const LONGEST = 160;
 export class Outline {
   constructor(dom, go) {
     Object.assign(this, { dom, go });
-    const { structure } = dom, above = [];
+    const { structure: { size, parent, role, start } } = dom, above = [], levels = new Int32Array(size);
+    for (let i = 0; i < size; i++) {
+      levels[i] = (parent[i] < 0 ? 0 : levels[parent[i]]) + (role[i] === "block" ? 1 : 0);
+    }
+    const highest = Math.min(...levels.filter((_, i) => role[i] === "heading"));
     this.entries = [];
-    for (let i = 0; i < structure.size; i++) {
-      const role = structure.role[i], words = this.#words(i);
-      if (role !== "heading" && role !== "title" || !words) continue;
-      const level = role === "title" ? 1 : dom.levels[i];
+    for (let i = 0; i < size; i++) {
+      if (role[i] !== "heading" && role[i] !== "title") continue;
+      const words = this.#words(i), level = role[i] === "title" ? highest : levels[i];
+      if (!words) continue;
       while (above.length && above[above.length - 1].level >= level) above.pop();
-      const parent = above[above.length - 1] ?? null;
-      const entry = { start: structure.start[i], level, depth: above.length, parent, words, closed: false };
-      if (parent) parent.hasParts = true;
+      const outer = above[above.length - 1] ?? null;
+      if (outer) outer.hasParts = true;
+      const entry = { start: start[i], level, depth: above.length, parent: outer, words, closed: false };
       this.entries.push(entry);
       above.push(entry);
     }

@@ -55,7 +55,7 @@ export function drawStatus({ model, saver, timer, length, mode, pooled }) {
     make("span", { class: "detail" }, `${documentWords(model, length)} · `),
     make("span", { class: "valid" }, model.state.validated ? "✓ validated" : "not validated"));
   byId("next-step").replaceChildren(...nextStep(model, mode, model.lacking)
-    .flatMap(([key, title]) => [make("kbd", {}, key), ` ${title} `]));
+    .map(([key, title]) => make("span", {}, key ? make("kbd", {}, key) : null, ` ${title} `)));
   byId("left").textContent = model.left === undefined ? "" : `${model.left} of ${pooled} left`;
   byId("clock").textContent = clock(timer.seconds);
   byId("clock").classList.toggle("paused", !timer.running);
