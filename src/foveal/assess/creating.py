@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import sqlite3
 import tempfile
 from collections import defaultdict
@@ -21,12 +22,11 @@ import numpy as np
 import polars as pl
 
 from foveal._version import __version__
-from foveal.assess.database import new_identity
 from foveal.assess.documents import elements_of
-from foveal.assess.holdings import insert_document
 from foveal.assess.people import check_name
 from foveal.assess.procedure import PROCEDURES
 from foveal.assess.schema import connect, prepare
+from foveal.assess.store import insert_document
 from foveal.assess.vocabularies import title_of
 from foveal.collection import Collection, SourceTexts
 from foveal.errors import InputError, Problem, UsageError
@@ -103,7 +103,7 @@ def create(
         connection.execute("BEGIN")
         meta = {
             "foveal": __version__,
-            "identity": new_identity(),
+            "identity": secrets.token_hex(16),
             "index": relative(collection.path, path),
             "index_identity": collection.source.sha256,
             "source": relative(source, path),

@@ -290,7 +290,7 @@ def _user(opened: Campaign, given: SimpleNamespace) -> None:
 )
 def _assign(opened: Campaign, given: SimpleNamespace) -> None:
     """Give topics to assessors, or take them back; --each counts existing assignments."""
-    from foveal.assess.assigning import shared_out
+    from foveal.assess.adjudication import assign_evenly
 
     each, names = given.each, given.assessors
     if not names and each is None:
@@ -306,7 +306,7 @@ def _assign(opened: Campaign, given: SimpleNamespace) -> None:
             raise UsageError(f"--each {each}, but there are {len(set(names))} assessors")
         work = {topic: len(opened.pool(topic)) for topic in chosen}
         present = {topic: opened.assessors(topic) for topic in opened.topics.ids}
-        pairs = shared_out(work, names, each, present)
+        pairs = assign_evenly(work, names, each, present)
     for topic, name in pairs:
         (opened.unassign if given.remove else opened.assign)(topic, name)
     say(f"assignments {'taken back' if given.remove else 'given'}: {len(pairs)}")
