@@ -127,17 +127,6 @@ def test_history_is_the_model_with_a_flag_for_each_character(log: list[Action]) 
     )
 
 
-@given(st.lists(actions(), max_size=10), actions(), actions())
-@settings(max_examples=30)
-def test_a_copy_goes_its_own_way(log: list[Action], one: Action, other: Action) -> None:
-    history = History(action for action in log if action.kind not in ("undo", "redo"))
-    before, copy = (history.state, history.can_undo, history.can_redo), history.copy()
-    for action in (one, other):
-        if action.kind not in ("undo", "redo"):
-            copy.add(action)
-    assert (history.state, history.can_undo, history.can_redo) == before
-
-
 @given(st.lists(actions(), max_size=12))
 @settings(max_examples=30)
 def test_undoing_all_and_redoing_all_leads_back(log: list[Action]) -> None:

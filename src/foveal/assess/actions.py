@@ -16,26 +16,6 @@ from msgspec.structs import replace
 
 from foveal.errors import FovealError
 
-__all__ = [
-    "Action",
-    "EntryPoint",
-    "Grade",
-    "Highlight",
-    "History",
-    "Invalidate",
-    "Note",
-    "Redo",
-    "RefusedError",
-    "Replace",
-    "State",
-    "Undo",
-    "Unhighlight",
-    "Validate",
-    "add_span",
-    "after",
-    "remove_span",
-]
-
 Spans = tuple[tuple[int, int], ...]
 
 _MOST_NOTE = 20_000
@@ -310,13 +290,6 @@ class History:
     @property
     def can_redo(self) -> bool:
         return bool(self._undone)
-
-    def copy(self) -> History:
-        """Return an independent copy."""
-        other = History()
-        other._states, other._undone = list(self._states), list(self._undone)
-        other.version = self.version
-        return other
 
     def next(self, action: Action) -> State:
         """Return the state that an action would lead to."""

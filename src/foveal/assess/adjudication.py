@@ -14,8 +14,6 @@ from foveal.assess.actions import RefusedError, Spans, State
 from foveal.assess.store import FINAL, Campaign, ConflictError
 from foveal.spans import Coverage
 
-__all__ = ["Case", "adopt_agreed", "assign_evenly", "cases", "differences", "f1"]
-
 
 def assign_evenly(
     work: Mapping[str, int],

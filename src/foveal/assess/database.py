@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -22,15 +22,6 @@ from foveal.assess.schema import check_file, check_integrity, connect, damage, u
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
 from foveal.model import Topic, Topics
-
-__all__ = ["Clock", "Database", "dumps", "now", "one"]
-
-Clock = Callable[[], datetime]
-
-
-def now() -> datetime:
-    """Return the present time: the default clock."""
-    return datetime.now(UTC)
 
 
 def one(connection: sqlite3.Connection, query: str, *given: object) -> sqlite3.Row | None:
@@ -65,13 +56,10 @@ class Database:
     path : Path
     collection : Collection, optional
         The index; by default it is opened from its path relative to the file.
-    clock : callable
-        Returns the present time.
     """
 
-    def __init__(self, path: Path, collection: Collection | None, clock: Clock) -> None:
+    def __init__(self, path: Path, collection: Collection | None) -> None:
         self.path = path
-        self._clock = clock
         self._lock = threading.RLock()
         self._local = threading.local()
         self._readers: WeakSet[_ThreadConnection] = WeakSet()
@@ -175,7 +163,7 @@ class Database:
                 raise
 
     def _time(self) -> str:
-        return self._clock().isoformat(timespec="milliseconds")
+        return datetime.now(UTC).isoformat(timespec="milliseconds")
 
     @property
     def name(self) -> str:

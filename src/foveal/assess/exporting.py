@@ -24,8 +24,6 @@ from foveal.formats.xpaths import canonical_paths
 from foveal.model import Judgements, Provenance
 from foveal.spans import Coverage
 
-__all__ = ["import_judgements", "judgements", "prepared"]
-
 _AROUND = 32
 """Characters kept before and after a quotation, to find it in a changed text."""
 _WITH_PASSAGES = ("inex2005", "inex2006")

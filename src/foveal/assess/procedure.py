@@ -25,18 +25,6 @@ from foveal.assess.actions import (
 from foveal.assess.documents import Elements
 from foveal.spans import Coverage
 
-__all__ = [
-    "EXHAUSTIVITY",
-    "GRADES",
-    "PROCEDURES",
-    "Missing",
-    "asked",
-    "inferred",
-    "missing",
-    "refuse",
-    "relevant",
-]
-
 PROCEDURES = ("2006", "2005", "2003")
 """The first is the default."""
 

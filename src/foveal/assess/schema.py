@@ -16,28 +16,14 @@ from pathlib import Path
 
 from foveal.errors import InputError
 
-__all__ = [
-    "APPLICATION",
-    "MIGRATIONS",
-    "VERSION",
-    "check_file",
-    "check_integrity",
-    "connect",
-    "damage",
-    "error_code",
-    "no_campaign",
-    "prepare",
-    "upgrade",
-]
-
 APPLICATION = 0x464F5641
 """``FOVA`` in ASCII, which identifies the file as a campaign."""
 VERSION = 2
 """Version of the tables."""
-MIGRATIONS: dict[int, str] = {
-    1: "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))));"
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    1: ("INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))",),
 }
-"""Statements that upgrade each version of the tables to the next one; they can be repeated."""
+"""Statements that upgrade each version of the tables to the next one."""
 
 _MAGIC = b"SQLite format 3\0"
 _PATIENCE = 10.0
@@ -180,11 +166,21 @@ def upgrade(path: Path, connection: sqlite3.Connection) -> None:
             "open it"
         )
         raise InputError.at("campaign.version", str(path), None, text)
-    for version in range(found, VERSION):
-        connection.executescript(
-            f"BEGIN IMMEDIATE;\n{MIGRATIONS[version]}\n"
-            f"PRAGMA user_version = {version + 1};\nCOMMIT;"
-        )
+    if found == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Read again, since another process may have upgraded it meanwhile.
+        found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        for version in range(found, VERSION):
+            for statement in MIGRATIONS[version]:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def check_file(path: Path) -> None:

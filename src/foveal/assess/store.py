@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foveal.assess.actions import Action, History, RefusedError, Replace, State, Validate
-from foveal.assess.database import Clock, dumps, now, one
+from foveal.assess.database import dumps, one
 from foveal.assess.documents import AssessedDocument, Elements, elements_of, page_digest
 from foveal.assess.people import FINAL, ROLES, People, User, check_name
 from foveal.assess.procedure import Missing, inferred, missing, refuse, relevant
@@ -81,15 +81,6 @@ Key = tuple[str, str, str]
 """Assessor, topic and document."""
 
 
-class ConflictError(FovealError):
-    """An action that was based on an old version of an assessment."""
-
-    def __init__(self, history: History) -> None:
-        self.version, self.state = history.version, history.state
-        self.can_undo, self.can_redo = history.can_undo, history.can_redo
-        super().__init__(f"the assessment has changed meanwhile: it is at version {self.version}")
-
-
 class Saved(NamedTuple):
     """The outcome of an action."""
 
@@ -99,6 +90,18 @@ class Saved(NamedTuple):
     can_redo: bool
     repeated: bool = False
     """True if the action was saved before; this is its outcome then."""
+
+
+def _outcome(history: History) -> Saved:
+    return Saved(history.version, history.state, history.can_undo, history.can_redo)
+
+
+class ConflictError(FovealError):
+    """An action that was based on an old version of an assessment."""
+
+    def __init__(self, newest: Saved) -> None:
+        self.version, self.state, self.can_undo, self.can_redo, _ = newest
+        super().__init__(f"the assessment has changed meanwhile: it is at version {self.version}")
 
 
 class AssessmentSummary(NamedTuple):
@@ -157,8 +160,8 @@ class Progress(NamedTuple):
 class Campaign(People):
     """An open campaign; `create` makes one, `open` opens one. Threads may share it."""
 
-    def __init__(self, path: Path, collection: Collection | None, clock: Clock) -> None:
-        super().__init__(path, collection, clock)
+    def __init__(self, path: Path, collection: Collection | None) -> None:
+        super().__init__(path, collection)
         self._histories: dict[Key, History] = {}
         """Histories of the documents used last, the most recent at the end."""
         self._cached_document = lru_cache(_DOCUMENTS)(self._load_document)
@@ -173,20 +176,9 @@ class Campaign(People):
         return cls.open(path, collection=given["collection"])
 
     @classmethod
-    def open(
-        cls, path: str | Path, *, collection: Collection | None = None, clock: Clock = now
-    ) -> Campaign:
-        """Open a campaign.
-
-        Parameters
-        ----------
-        path : path
-        collection : Collection, optional
-            Its index; by default it is opened from its path relative to the campaign.
-        clock : callable
-            Returns the present time.
-        """
-        return cls(Path(path), collection, clock)
+    def open(cls, path: str | Path, *, collection: Collection | None = None) -> Campaign:
+        """Open a campaign; its index is by default found by its path relative to the campaign."""
+        return cls(Path(path), collection)
 
     # -- pools and documents ----------------------------------------------------------------------
 
@@ -316,10 +308,10 @@ class Campaign(People):
 
     # -- assessments ------------------------------------------------------------------------------
 
-    def history(self, assessor: str, topic: str, doc: str) -> History:
-        """Return the history of an assessor's actions on a document."""
+    def history(self, assessor: str, topic: str, doc: str) -> Saved:
+        """Return the outcome of an assessor's last action on a document."""
         with self._lock:
-            return self._history(self.reading(), (assessor, topic, doc)).copy()
+            return _outcome(self._history(self.reading(), (assessor, topic, doc)))
 
     def _history(self, connection: sqlite3.Connection, key: Key) -> History:
         """Return the cached history, brought up to date; the caller must hold the lock."""
@@ -426,7 +418,7 @@ class Campaign(People):
                 _check_target(connection, key, length, digest)
                 history = self._history(connection, key)
                 if base != history.version:
-                    raise ConflictError(history)
+                    raise ConflictError(_outcome(history))
                 action.check(length)
                 refuse(self.procedure, history.state, action, self.elements(doc))
                 state, version = history.next(action), history.version + 1
@@ -443,7 +435,7 @@ class Campaign(People):
                 )
                 self._keep(connection, key, version, state)
             history.add(action)  # only now: a commit may fail
-            return Saved(version, state, history.can_undo, history.can_redo)
+            return _outcome(history)
 
     def set_state(
         self,
@@ -626,7 +618,7 @@ def _find_repeated(
         raise RefusedError(f"{uuid!r:.60} already names another action")
     done, last = _read_actions(connection, key), row["version"]
     then = History(action for action, version, _ in done if version <= last)
-    return Saved(last, then.state, then.can_undo, then.can_redo, repeated=True)
+    return _outcome(then)._replace(repeated=True)
 
 
 def _check_target(connection: sqlite3.Connection, key: Key, length: int, digest: str) -> None:
