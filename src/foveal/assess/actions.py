@@ -39,6 +39,8 @@ class State(msgspec.Struct, frozen=True):
     note : str
     validated : bool
         True if the assessor has declared the assessment complete.
+    decisions : tuple of Decision
+        The last decision on each suggestion, in the order of the suggestions.
     """
 
     spans: Spans = ()
@@ -46,10 +48,14 @@ class State(msgspec.Struct, frozen=True):
     grades: Mapping[str, Mapping[str, str]] = {}
     note: str = ""
     validated: bool = False
+    decisions: tuple[AnyDecision, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the state as JSON, for pages and for the database."""
-        return {**msgspec.to_builtins(self), "spans": [list(span) for span in self.spans]}
+        """Return the state as JSON, for pages and for the database; decisions only if any."""
+        found = {**msgspec.to_builtins(self), "spans": [list(span) for span in self.spans]}
+        if not self.decisions:
+            del found["decisions"]
+        return found
 
     @staticmethod
     def from_json(data: object) -> State:
@@ -69,6 +75,8 @@ class State(msgspec.Struct, frozen=True):
             reached = end
         EntryPoint(self.bep).check(length)
         Note(self.note).check(length)
+        if self.decisions:
+            raise RefusedError("a decision on a suggestion is an action of its own")
 
 
 class Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
@@ -190,6 +198,59 @@ class Replace(Action, frozen=True, tag="replace"):
     def apply(self, state: State) -> State:  # noqa: ARG002
         return self.state
 
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "state": self.state.to_json()}
+
+
+class Decision(Action, frozen=True):
+    """A decision on the suggestion to highlight a span."""
+
+    start: int
+    end: int
+
+    @property
+    def result(self) -> tuple[int, int] | None:
+        """The span that is highlighted, or None."""
+        return (self.start, self.end)
+
+    def check(self, length: int) -> None:
+        if self.result is not None:
+            Highlight(*self.result).check(length)
+
+    def apply(self, state: State) -> State:
+        spans, decisions = state.spans, [self]
+        for earlier in state.decisions:
+            if (earlier.start, earlier.end) != (self.start, self.end):
+                decisions.append(earlier)
+            elif earlier.result is not None:  # the assessor has changed their mind
+                spans = remove_span(spans, *earlier.result)
+        if self.result is not None:
+            spans = add_span(spans, *self.result)
+        decisions.sort(key=lambda decision: (decision.start, decision.end))
+        return replace(state, spans=spans, decisions=tuple(decisions))
+
+
+class Accept(Decision, frozen=True, tag="accept"):
+    """Highlight what is suggested."""
+
+
+class Adjust(Decision, frozen=True, tag="adjust"):
+    """Highlight another span instead of the suggested one."""
+
+    highlight: tuple[int, int]
+
+    @property
+    def result(self) -> tuple[int, int] | None:
+        return self.highlight
+
+
+class Reject(Decision, frozen=True, tag="reject"):
+    """Do not highlight what is suggested."""
+
+    @property
+    def result(self) -> tuple[int, int] | None:
+        return None
+
 
 class Undo(Action, frozen=True, tag="undo"):
     """Go back to the state before the last action that changed it."""
@@ -208,11 +269,13 @@ AnyAction = (
     | Validate
     | Invalidate
     | Replace
+    | Accept
+    | Adjust
+    | Reject
     | Undo
     | Redo
 )
-_SILENT = (Note, Validate, Invalidate, Replace)
-"""Actions that do not make a validated document open again."""
+AnyDecision = Accept | Adjust | Reject
 
 
 def _convert(data: object, kind: Any) -> Any:
@@ -251,9 +314,10 @@ def remove_span(spans: Spans, start: int, end: int) -> Spans:
 
 
 def after(state: State, action: Action) -> State:
-    """Return the state after one action; a change makes a validated document open again."""
+    """Return the state after one action; a judgement makes a validated document open again."""
     new = action.apply(state)
-    if isinstance(action, _SILENT) or new == state:
+    same = (new.spans, new.bep, new.grades) == (state.spans, state.bep, state.grades)
+    if same or isinstance(action, Replace):
         return new
     return replace(new, validated=False)
 

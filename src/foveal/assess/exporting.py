@@ -249,7 +249,7 @@ def _make_states(campaign: Campaign, judged: Judgements) -> list[tuple[str, str,
         document = campaign.document(doc)
         problems += (
             judged.problem("judgements.quote", row, message)
-            for message in _describe_misquotes(judged, row, document)
+            for message in describe_misquotes(judged, row, document)
         )
         spans = relevant_spans(judged, row)
         bep = int(judged.bep[row]) if spans and judged.bep[row] >= 0 else None
@@ -298,7 +298,7 @@ def _read_grades(campaign: Campaign, judged: Judgements) -> dict[int, dict[str, 
     return rows
 
 
-def _describe_misquotes(judged: Judgements, row: int, document: AssessedDocument) -> Iterator[str]:
+def describe_misquotes(judged: Judgements, row: int, document: AssessedDocument) -> Iterator[str]:
     """Describe each quotation that differs from the text at its place."""
     if judged.quotes is None:
         return

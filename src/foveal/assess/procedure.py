@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from foveal.assess.actions import (
     Action,
+    Decision,
     EntryPoint,
     Grade,
     Highlight,
@@ -172,7 +173,7 @@ def refuse(procedure: str, state: State, action: Action, elements: Elements) -> 
                 _refuse_values(procedure, grade)  # no longer highlighted: it does not count
             else:
                 _refuse_grade(procedure, new, path, grade, elements)
-    elif procedure == "2003" and isinstance(action, Highlight | EntryPoint):
+    elif procedure == "2003" and isinstance(action, Highlight | EntryPoint | Decision):
         raise RefusedError(
             "this campaign grades elements (procedure 2003); it has no highlights and no best "
             "entry point"

@@ -20,8 +20,18 @@ APPLICATION = 0x464F5641
 """``FOVA`` in ASCII, which identifies the file as a campaign."""
 VERSION = 2
 """Version of the tables."""
+_SUGGESTIONS = """
+CREATE TABLE suggestions (
+    topic TEXT NOT NULL REFERENCES topics, doc TEXT NOT NULL, source TEXT NOT NULL,
+    assessor TEXT NOT NULL, spans TEXT NOT NULL,
+    PRIMARY KEY (topic, doc, source, assessor)
+) WITHOUT ROWID;
+"""
 MIGRATIONS: dict[int, tuple[str, ...]] = {
-    1: ("INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))",),
+    1: (
+        "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))",
+        _SUGGESTIONS,
+    )
 }
 """Statements that upgrade each version of the tables to the next one."""
 
@@ -102,7 +112,11 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def prepare(connection: sqlite3.Connection) -> None:
     """Create the tables of a new campaign."""
-    script = _TABLES + "".join(_ONLY_GROW.format(table=name) for name in ("actions", "events"))
+    script = (
+        _TABLES
+        + _SUGGESTIONS
+        + "".join(_ONLY_GROW.format(table=name) for name in ("actions", "events"))
+    )
     connection.executescript(script)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -11,12 +11,21 @@ import re
 import sqlite3
 import zlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from foveal.assess.actions import Action, History, RefusedError, Replace, State, Validate
+from foveal.assess.actions import (
+    Action,
+    Decision,
+    History,
+    RefusedError,
+    Replace,
+    Spans,
+    State,
+    Validate,
+)
 from foveal.assess.database import dumps, one
 from foveal.assess.documents import AssessedDocument, Elements, elements_of, page_digest
 from foveal.assess.people import FINAL, ROLES, People, User, check_name
@@ -231,6 +240,57 @@ class Campaign(People):
                 self._log(connection, by, topic, doc, "add", {})
         return bool(added)
 
+    def suggest(
+        self,
+        found: Iterable[tuple[str, str, str, Spans]],
+        by: str,
+        *,
+        assessors: Iterable[str] = (),
+        replace: bool = False,
+    ) -> None:
+        """Suggest highlights; new ones of the same source take the place of earlier ones.
+
+        Parameters
+        ----------
+        found : iterable of tuples
+            Topic, document, the source of the suggestion, and spans.
+        by : str
+            The user whom the log names.
+        assessors : iterable of str
+            Show the suggestions to these only; by default to all.
+        replace : bool
+            Take back the earlier suggestions of all sources. Decisions stay.
+        """
+        shown = tuple(assessors) or ("",)
+        with self.writing() as connection:
+            if replace:
+                connection.execute("DELETE FROM suggestions")
+            sources = set()
+            for topic, doc, source, spans in found:
+                sources.add(source)
+                connection.executemany(
+                    "INSERT OR REPLACE INTO suggestions VALUES (?, ?, ?, ?, ?)",
+                    [(topic, doc, source, assessor, dumps(spans)) for assessor in shown],
+                )
+            note = {"sources": sorted(sources), "assessors": list(assessors), "replace": replace}
+            self._log(connection, by, None, None, "suggest", note)
+
+    def suggestions(self, assessor: str, topic: str, doc: str) -> dict[tuple[int, int], list[str]]:
+        """Return the spans suggested to an assessor in order, each with its sources.
+
+        Nothing is suggested in adjudication.
+        """
+        rows = self.rows(
+            "SELECT source, spans FROM suggestions WHERE topic = ? AND doc = ? "
+            "AND assessor IN ('', ?) AND ? <> ? ORDER BY source",
+            *(topic, doc, assessor, assessor, FINAL),
+        )
+        found: dict[tuple[int, int], list[str]] = {}
+        for source, spans in rows:
+            for start, end in json.loads(spans):
+                found.setdefault((start, end), []).append(source)
+        return dict(sorted(found.items()))
+
     def document(self, doc: str) -> AssessedDocument:
         """Return a document; raise KeyError if the collection lacks it.
 
@@ -421,6 +481,10 @@ class Campaign(People):
                     raise ConflictError(_outcome(history))
                 action.check(length)
                 refuse(self.procedure, history.state, action, self.elements(doc))
+                if isinstance(action, Decision) and (
+                    (action.start, action.end) not in self.suggestions(*key)
+                ):
+                    raise RefusedError(f"{action.start} to {action.end} is not suggested")
                 state, version = history.next(action), history.version + 1
                 if state.validated and isinstance(action, Validate | Replace):
                     lacking = self.missing(topic, doc, state)
