@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.assess.actions import (
+    Accept,
     Action,
+    Adjust,
     AnyAction,
+    Decision,
     EntryPoint,
     Grade,
     Highlight,
@@ -20,6 +23,7 @@ from foveal.assess.actions import (
     Note,
     Redo,
     RefusedError,
+    Reject,
     Replace,
     State,
     Undo,
@@ -38,6 +42,9 @@ def actions(draw: st.DrawFn) -> Action:
     if kind in (Highlight, Unhighlight):
         start = draw(st.integers(0, LENGTH - 1))
         return kind(start, draw(st.integers(start + 1, LENGTH)))
+    if issubclass(kind, Decision):
+        span = draw(st.sampled_from([(2, 6), (4, 9), (12, 20)]))
+        return kind(*span, (span[0] + 1, span[1] + 2)) if kind is Adjust else kind(*span)
     if kind is EntryPoint:
         return kind(draw(st.none() | st.integers(0, LENGTH - 1)))
     if kind is Grade:
@@ -54,13 +61,14 @@ class Characters:
     """The same as `History`, with a list of flags instead of spans."""
 
     def __init__(self) -> None:
-        self.past = [([False] * LENGTH, None, {}, False)]
+        self.past = [([False] * LENGTH, None, {}, False, {})]
         self.undone = []
         self.note = ""
 
     def add(self, action: Action) -> None:
         before = self.past[-1]
         flags, bep, grades, validated = list(before[0]), before[1], dict(before[2]), before[3]
+        decided = dict(before[4])
         if action.kind == "undo":
             self.undone.append(self.past.pop())
             return
@@ -74,6 +82,12 @@ class Characters:
             flags[action.start : action.end] = [action.kind == "highlight"] * (
                 action.end - action.start
             )
+        elif isinstance(action, Decision):
+            suggestion = (action.start, action.end)
+            for span, lit in ((decided.get(suggestion), False), (action.result, True)):
+                if span is not None:
+                    flags[slice(*span)] = [lit] * (span[1] - span[0])
+            decided[suggestion] = action.result
         elif action.kind == "bep":
             bep = action.start
         elif action.kind == "grade":
@@ -83,13 +97,14 @@ class Characters:
         elif action.kind == "replace":
             flags = [any(s <= i < e for s, e in action.state.spans) for i in range(LENGTH)]
             bep, grades, validated = action.state.bep, {}, action.state.validated
+            decided = {}
             self.note = action.state.note
         if action.kind in ("validate", "invalidate"):
             validated = action.kind == "validate"
         elif action.kind != "replace" and (flags, bep, grades) != before[:3]:
             validated = False
         self.undone.clear()
-        self.past.append((flags, bep, grades, validated))
+        self.past.append((flags, bep, grades, validated, decided))
 
 
 def flags_of(state: State) -> list[bool]:
@@ -112,7 +127,10 @@ def test_history_is_the_model_with_a_flag_for_each_character(log: list[Action]) 
         model.add(action)
         done.append(action)
         state = history.state
-        assert (flags_of(state), state.bep, state.grades, state.validated) == model.past[-1]
+        decided = {(one.start, one.end): one.result for one in state.decisions}
+        seen = (flags_of(state), state.bep, state.grades, state.validated, decided)
+        assert seen == model.past[-1]
+        assert list(decided) == sorted(decided)
         assert state.note == model.note
         assert all(s < e for s, e in state.spans)
         assert all(one[1] < other[0] for one, other in pairwise(state.spans))
@@ -158,6 +176,14 @@ def test_any_change_takes_the_guarantee_back_and_a_note_does_not() -> None:
     assert after(state, Highlight(0, 4)).validated  # it changes nothing
 
 
+def test_a_decision_that_changes_no_text_leaves_the_guarantee() -> None:
+    state = State(((0, 4),), 0, validated=True)
+    assert after(state, Reject(6, 8)).validated
+    assert after(state, Accept(1, 3)).validated
+    assert not after(state, Accept(3, 8)).validated
+    assert not after(after(state, Accept(0, 4)), Reject(0, 4)).validated  # another mind
+
+
 def test_undo_takes_back_a_highlight_and_keeps_the_note() -> None:
     history = History([Highlight(0, 2), Note(text="odd"), Undo()])
     assert history.state == State(note="odd")
@@ -170,6 +196,9 @@ def test_undo_takes_back_a_highlight_and_keeps_the_note() -> None:
         (Highlight(-1, 5), "-1"),
         (Unhighlight(5, LENGTH + 1), "25"),
         (EntryPoint(LENGTH), "24"),
+        (Accept(9, 25), "25"),
+        (Adjust(2, 4, (7, 5)), "7 to 5"),
+        (Replace(State(decisions=(Reject(2, 4),))), "suggestion"),
         (Note("x" * 20_001), "20001"),
         (Replace(State(((3, 5), (5, 8)))), "8"),
         (Replace(State(((7, 9), (1, 2)))), "2"),
@@ -234,6 +263,9 @@ def test_data_that_is_not_an_action_is_refused(data: object) -> None:
             "kind": "replace",
             "state": {"spans": [], "bep": None, "grades": {}, "note": "", "validated": False},
         },
+        {"kind": "accept", "start": 3, "end": 9},
+        {"kind": "adjust", "start": 3, "end": 9, "highlight": [5, 9]},
+        {"kind": "reject", "start": 3, "end": 9},
         {"kind": "undo"},
         {"kind": "redo"},
     ],
