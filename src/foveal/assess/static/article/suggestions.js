@@ -25,8 +25,12 @@ export class Suggestions {
 
   /** The decision about a suggestion; undefined before there is one. */
   decision({ start, end }) {
-    return (this.page.model.state.decisions ?? [])
-      .find(decision => decision.start === start && decision.end === end);
+    const { decisions = [] } = this.page.model.state;
+    if (this.known !== decisions) {
+      this.known = decisions;
+      this.bySpan = new Map(decisions.map(decision => [`${decision.start}-${decision.end}`, decision]));
+    }
+    return this.bySpan.get(`${start}-${end}`);
   }
 
   get open() { return this.all.filter(suggestion => !this.decision(suggestion)); }
@@ -102,17 +106,18 @@ export class Suggestions {
 
   draw(body) {
     const { dom: { offsets, text } } = this.page, { here } = this;
-    const button = (key, words, kind) => make("button", {
-      type: "button", disabled: !here, mousedown: event => event.preventDefault(),
+    const button = (key, words, kind, title) => make("button", {
+      type: "button", disabled: !here, title, mousedown: event => event.preventDefault(),
       click: () => this.decide(kind),
     }, make("kbd", {}, key), ` ${words}`);
+    const scrolled = body.querySelector("ol")?.scrollTop ?? 0;
     const focused = body.contains(document.activeElement) ?
       [...body.querySelectorAll("button")].indexOf(document.activeElement) : -1;
     body.replaceChildren(
       make("p", { class: "soft" }, `${this.open.length} of ${this.all.length} to decide. They are ` +
         "proposals, perhaps wrong or incomplete: read the text as if there were none."),
       make("p", { class: "decide" }, button("k", "Accept", "accept"),
-        button("j", "Adjust to selection", "adjust"), button("x", "Reject", "reject")),
+        button("j", "Adjust", "adjust", "to the selection"), button("x", "Reject", "reject")),
       make("ol", { class: "suggestions" }, this.all.map(suggestion => {
         const words = text.slice(offsets.toUnits(suggestion.start), offsets.toUnits(suggestion.end))
           .replace(/\s+/g, " ").trim();
@@ -123,6 +128,7 @@ export class Suggestions {
           make("span", { class: `decision ${decision?.kind ?? "soft"}` },
             decision ? WORDS[decision.kind] : "undecided"));
       })));
+    body.querySelector("ol").scrollTop = scrolled;
     if (focused >= 0) body.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
   }
 }
