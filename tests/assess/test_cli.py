@@ -298,7 +298,7 @@ def test_files_that_are_no_campaign_are_refused_by_every_command(assess: Assess)
         ("assign", "--each", "1"),
     ):
         (said,) = assess.refused(command, "pool.jsonl", *more)
-        assert said.startswith("pool.jsonl: is not a campaign")
+        assert said.startswith("pool.jsonl: is no campaign")
         (said,) = assess.refused(command, "nothing", *more)
         assert said == "nothing: cannot be read: no such file"
     assert sorted(p.name for p in Path().iterdir()) == [

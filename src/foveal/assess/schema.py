@@ -215,5 +215,5 @@ def check_file(path: Path) -> None:
 
 def no_campaign(path: Path) -> InputError:
     """Return the error for a file that is not a campaign."""
-    text = "is not a campaign; expected a file that 'foveal assess init' made"
+    text = "is no campaign; expected a file that 'foveal assess init' made"
     return InputError.at("campaign.format", str(path), None, text)
