@@ -484,7 +484,10 @@ class Campaign(People):
                 if isinstance(action, Decision) and (
                     (action.start, action.end) not in self.suggestions(*key)
                 ):
-                    raise RefusedError(f"{action.start} to {action.end} is not suggested")
+                    raise RefusedError(
+                        f"there is no suggestion from {action.start} to {action.end} (any more); "
+                        "reload the page"
+                    )
                 state, version = history.next(action), history.version + 1
                 if state.validated and isinstance(action, Validate | Replace):
                     lacking = self.missing(topic, doc, state)

@@ -114,8 +114,8 @@ export class Suggestions {
     const focused = body.contains(document.activeElement) ?
       [...body.querySelectorAll("button")].indexOf(document.activeElement) : -1;
     body.replaceChildren(
-      make("p", { class: "soft" }, `${this.open.length} of ${this.all.length} to decide. They are ` +
-        "proposals, perhaps wrong or incomplete: read the text as if there were none."),
+      make("p", { class: "soft" }, `${this.open.length} of ${this.all.length} to decide. They may be ` +
+        "wrong or incomplete: read the text as if there were none."),
       make("p", { class: "decide" }, button("k", "Accept", "accept"),
         button("j", "Adjust", "adjust", "to the selection"), button("x", "Reject", "reject")),
       make("ol", { class: "suggestions" }, this.all.map(suggestion => {
