@@ -400,8 +400,8 @@ def test_an_old_campaign_is_brought_up_step_by_step(
     campaign.close()
     now = schema.VERSION
     monkeypatch.setattr(schema, "VERSION", now + 2)
-    monkeypatch.setitem(schema.MIGRATIONS, now, ("ALTER TABLE pool ADD COLUMN one TEXT",))
-    monkeypatch.setitem(schema.MIGRATIONS, now + 1, ("ALTER TABLE pool ADD COLUMN two TEXT",))
+    monkeypatch.setitem(schema.MIGRATIONS, now, "ALTER TABLE pool ADD COLUMN one TEXT;")
+    monkeypatch.setitem(schema.MIGRATIONS, now + 1, "ALTER TABLE pool ADD COLUMN two TEXT;")
     with Campaign.open(campaign.path) as opened:
         (row,) = opened.reading().execute("SELECT one, two FROM pool LIMIT 1").fetchall()
         assert tuple(row) == (None, None)
@@ -415,7 +415,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     now = schema.VERSION
     monkeypatch.setattr(schema, "VERSION", now + 1)
     monkeypatch.setitem(
-        schema.MIGRATIONS, now, ("ALTER TABLE pool ADD COLUMN one TEXT", "DROP TABLE nothing")
+        schema.MIGRATIONS, now, "ALTER TABLE pool ADD COLUMN one TEXT; DROP TABLE nothing;"
     )
     assert "cannot be used as a campaign" in refusal(Campaign.open, campaign.path)
     monkeypatch.undo()

@@ -80,9 +80,9 @@ def write_run(folder: Path, name: str, docs: list[str], path: str) -> None:
 
 
 @contextmanager
-def serving(folder: Path, procedure: str, name: str = "campaign") -> Iterator[Place]:
+def serving(folder: Path, procedure: str) -> Iterator[Place]:
     """A campaign of the documents and runs in a folder, by the procedure of a year."""
-    index, path = folder / "index.fvx", folder / f"{name}{procedure}"
+    index, path = folder / "index.fvx", folder / f"campaign{procedure}"
     runs = [foveal.read_run(folder / f"{name}.jsonl") for name in NAMES]
     statement = {"description": "What moves them?", "narrative": "Say how."}
     Campaign.create(

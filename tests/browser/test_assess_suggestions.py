@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,11 @@ WORDS = ("The \U0001f6a2 crosses", "the stream", "A <cable> holds")
 
 
 @pytest.fixture(scope="module")
-def suggested(collection: Path) -> Iterator[Place]:
+def suggested(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """A campaign of its own: suggestions are for ann only."""
-    with serving(collection, "2006", "suggested") as place:
+    folder = tmp_path_factory.mktemp("suggested") / "copy"
+    shutil.copytree(collection, folder, ignore=shutil.ignore_patterns("campaign*"))
+    with serving(folder, "2006") as place:
         docs = [entry.doc for entry in place.campaign.pool("1") if entry.doc.startswith("d")]
         spans = [span_of(place, docs[0], words) for words in WORDS]
         found = [("1", doc, "model", tuple(spans)) for doc in docs]

@@ -27,13 +27,9 @@ CREATE TABLE suggestions (
     PRIMARY KEY (topic, doc, source, assessor)
 ) WITHOUT ROWID;
 """
-MIGRATIONS: dict[int, tuple[str, ...]] = {
-    1: (
-        "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))",
-        _SUGGESTIONS,
-    )
-}
-"""Statements that upgrade each version of the tables to the next one."""
+_IDENTITY = "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))));"
+MIGRATIONS: dict[int, str] = {1: _IDENTITY + _SUGGESTIONS}
+"""Statements that upgrade each version of the tables to the next one; each ends with ``;``."""
 
 _MAGIC = b"SQLite format 3\0"
 _PATIENCE = 10.0
@@ -187,7 +183,7 @@ def upgrade(path: Path, connection: sqlite3.Connection) -> None:
         # Read again, since another process may have upgraded it meanwhile.
         found = int(connection.execute("PRAGMA user_version").fetchone()[0])
         for version in range(found, VERSION):
-            for statement in MIGRATIONS[version]:
+            for statement in MIGRATIONS[version].split(";"):
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
