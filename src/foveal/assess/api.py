@@ -73,6 +73,7 @@ def _document(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> 
             "support": campaign.support(access.topic, doc)
             if campaign.in_pool(access.topic, doc)
             else [],
+            "suggestions": list(campaign.suggestions(access.assessor, access.topic, doc)),
             "in_pool": campaign.in_pool(access.topic, doc),
             "asked": _list_elements_to_grade(site, access, doc),
             "may_act": access.may_act,

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from foveal.assess.actions import Action
+from msgspec.structs import replace
+
+from foveal.assess.actions import Action, Replace
 from foveal.assess.security import Refusal
 
 __all__ = ["EVENTS", "ActionMessage", "action_message", "fields", "flag", "name", "text"]
@@ -112,8 +114,8 @@ def action_message(data: Any) -> ActionMessage:
     if isinstance(at, int | float) and not isinstance(at, bool):
         at = repr(at)
     action = Action.from_json(found["action"])
-    if action.state is not None:  # only the server decides whether a document is complete
-        action = replace(action, state=replace(action.state, validated=False))
+    if isinstance(action, Replace):  # only the server decides whether a document is complete
+        action = Replace(replace(action.state, validated=False))
     return ActionMessage(
         uuid,
         _check_number("base", found["base"]),

@@ -17,6 +17,7 @@ import { Reading } from "./reading.js";
 import { Selected } from "./selection.js";
 import { Timer, drawStatus } from "./status.js";
 import { Steps, inOrder } from "./steps.js";
+import { Suggestions } from "./suggestions.js";
 import { Support } from "./support.js";
 
 const SECTION = 1 / 6; // of the view's height: a heading above it begins the section being read
@@ -46,6 +47,7 @@ export class Page {
     this.steps = new Steps(this, this.#stepKinds());
     this.commands = new Commands(this);
     this.#addPanels();
+    if (loaded.suggestions.length) new Suggestions(this);
     this.#listen();
     this.redraw();
   }
