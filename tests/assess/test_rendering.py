@@ -107,7 +107,7 @@ def test_jats_looks_like_an_article(tmp_path: Path) -> None:
         ("p", "paragraph"),
         ("bold", "strong"),
         ("mml:math", "math"),
-        ("mml:mi", "inline"),
+        ("mml:mi", "math"),
         ("fig", "figure"),
         ("caption", "caption"),
     ):

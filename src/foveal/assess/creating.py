@@ -22,13 +22,11 @@ import polars as pl
 
 from foveal._version import __version__
 from foveal.assess.database import new_identity
-from foveal.assess.documents import elements_of
-from foveal.assess.holdings import insert_document
+from foveal.assess.holdings import insert_document, read_documents
 from foveal.assess.people import check_name
 from foveal.assess.procedure import PROCEDURES
 from foveal.assess.schema import connect, prepare
-from foveal.assess.vocabularies import title_of
-from foveal.collection import Collection, SourceTexts
+from foveal.collection import Collection
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
 from foveal.formats.pool_files import Pool
@@ -117,11 +115,9 @@ def create(
             "INSERT INTO meta VALUES (?, ?)",
             [(key, value) for key, value in meta.items() if value is not None],
         )
-        texts = SourceTexts(source, name_tag)
         digests = {doc: own for doc, own in collection.digests().items() if doc in wanted}
-        for doc, text in texts.documents(digests, progress=progress):
-            title = title_of(elements_of(collection, doc), text, doc)
-            insert_document(connection, doc, title, text, digests[doc])
+        for own in read_documents(collection, source, name_tag, digests, progress):
+            insert_document(connection, own)
         _insert_work(connection, topics, _group_by_document(collection, entries), assessors)
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = WAL").fetchone()

@@ -7,17 +7,26 @@ import re
 import sqlite3
 import zlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from foveal.assess.database import Clock, Database, Recent, one
-from foveal.assess.documents import AssessedDocument, Elements, elements_of, page_digest
+from foveal.assess.documents import (
+    AssessedDocument,
+    Elements,
+    elements_of,
+    page_digest,
+    parsed_elements,
+    store_markup,
+)
+from foveal.assess.rendering import keep_attributes
 from foveal.assess.vocabularies import title_of
 from foveal.collection import Collection, SourceTexts
+from foveal.errors import InputError
 
-__all__ = ["CollectionDocument", "Holdings", "PoolEntry", "insert_document"]
+__all__ = ["CollectionDocument", "Holdings", "PoolEntry", "insert_document", "read_documents"]
 
 _DOCUMENTS, _ELEMENTS = 16, 64
 """Numbers of documents and of element tables cached."""
@@ -110,24 +119,21 @@ class Holdings(Database):
     def _read_stored(self, doc: str) -> AssessedDocument | None:
         row = one(
             self.reading(),
-            "SELECT title, text, length, digest, sha256 FROM documents WHERE doc = ?",
+            "SELECT title, text, length, digest, sha256, markup FROM documents WHERE doc = ?",
             doc,
         )
         if row is None:
             return None
         text = zlib.decompress(row["text"]).decode("utf-8", "surrogatepass")
-        return AssessedDocument(
-            doc, row["title"], text, row["length"], row["digest"], row["sha256"]
-        )
+        return AssessedDocument(doc, row["title"], text, *row[2:])
 
     def _fetch_from_source(self, doc: str) -> AssessedDocument:
-        digest = self._digests[doc]
-        texts = SourceTexts(self.source, self.meta.get("name_tag"))
-        ((_, text),) = texts.documents({doc: digest})
-        elements = self.elements(doc)
+        digests = {doc: self._digests[doc]}
+        name_tag = self.meta.get("name_tag")
+        (found,) = read_documents(self.collection, self.source, name_tag, digests)
         with self.writing() as connection:
             if not one(connection, "SELECT 1 FROM documents WHERE doc = ?", doc):
-                insert_document(connection, doc, title_of(elements, text, doc), text, digest)
+                insert_document(connection, found)
         stored = self._read_stored(doc)
         assert stored is not None
         return stored
@@ -204,20 +210,44 @@ class Holdings(Database):
         ]
 
 
-def insert_document(
-    connection: sqlite3.Connection, doc: str, title: str, text: str, digest: bytes
-) -> None:
+def read_documents(
+    collection: Collection,
+    source: str | Path,
+    name_tag: str | None,
+    digests: Mapping[str, bytes],
+    progress: Callable[[float], object] | None = None,
+) -> Iterator[AssessedDocument]:
+    """Yield the documents with these hashes from the source of the index, with their mark-up."""
+    texts = SourceTexts(source, name_tag, keep=keep_attributes)
+    for doc, text, markup in texts.indexed(digests, progress=progress):
+        elements = parsed_elements(markup)
+        if elements.number.keys() != elements_of(collection, doc).number.keys():
+            reason = f"the elements of document {doc!r} differ from those that were indexed"
+            raise InputError.at("document.changed", str(source), None, reason)
+        yield AssessedDocument(
+            doc,
+            title_of(elements, text, doc),
+            text,
+            len(text),
+            digests[doc].hex(),
+            page_digest(text),
+            store_markup(markup),
+        )
+
+
+def insert_document(connection: sqlite3.Connection, document: AssessedDocument) -> None:
     """Store a document and its words."""
-    compressed = zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+    data = document.text.encode("utf-8", "surrogatepass")
+    own = document.length, document.digest, document.sha256, zlib.compress(data, 6), document.markup
     number = connection.execute(
-        "INSERT INTO documents (doc, title, length, digest, sha256, text) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
-        (doc, title, len(text), digest.hex(), page_digest(text), compressed),
+        "INSERT INTO documents (doc, title, length, digest, sha256, text, markup) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (document.name, document.title, *own),
     ).lastrowid
-    body = text.encode("utf-8", "replace").decode()
+    body = document.text.encode("utf-8", "replace").decode()
     connection.execute(
         "INSERT INTO words (rowid, doc, title, body) VALUES (?, ?, ?, ?)",
-        (number, doc, title, body),
+        (number, document.name, document.title, body),
     )
 
 

@@ -32,9 +32,9 @@ __all__ = [
 
 APPLICATION = 0x464F5641
 """``FOVA`` in ASCII, which identifies the file as a campaign."""
-VERSION = 1
+VERSION = 2
 """Version of the tables."""
-MIGRATIONS: dict[int, str] = {}
+MIGRATIONS: dict[int, str] = {1: "ALTER TABLE documents ADD COLUMN markup BLOB;"}
 """Statements that upgrade each version of the tables to the next one."""
 
 _MAGIC = b"SQLite format 3\0"
@@ -48,7 +48,8 @@ CREATE TABLE topics (
 ) WITHOUT ROWID;
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, doc TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
-    length INTEGER NOT NULL, digest TEXT NOT NULL, sha256 TEXT NOT NULL, text BLOB NOT NULL
+    length INTEGER NOT NULL, digest TEXT NOT NULL, sha256 TEXT NOT NULL, text BLOB NOT NULL,
+    markup BLOB
 );
 CREATE VIRTUAL TABLE words USING fts5 (
     doc, title, body, content='', tokenize='unicode61 remove_diacritics 2'
