@@ -238,7 +238,8 @@ def _read_columns(
             spans[given.get("spanname", "")] = given.get("namest", ""), given.get("nameend", "")
         elif tag != "colgroup":
             at = _count(given.get("colnum"), least=1, default=at + 1) - 1
-            names[given.get("colname", "")] = at
+            if given.get("colname"):
+                names[given["colname"]] = at
             if "align" in given:
                 aligned[at] = given["align"].lower()
             at += 1

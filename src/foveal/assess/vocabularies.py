@@ -352,7 +352,7 @@ def roles_of(elements: Elements, text: str, vocabulary: str) -> list[str]:
             continue
         outer = roles[above]
         role = known.get(f"{tags[above]}/{tag}") or known.get(tag)
-        if outer == "math" or (tag == "math" and i in marked and not own[i]):
+        if outer == "math" or (tag == "math" and i in marked):
             role = "math"
         elif role == "table" and i in frames:
             role = "block"
