@@ -9,7 +9,6 @@ import tarfile
 import xml.etree.ElementTree as ET
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -279,8 +278,8 @@ def test_fractions_in_text_have_a_bar(shown: Any) -> None:
 def test_blocks_run_in_the_direction_of_their_language(shown: Any) -> None:
     tab = shown("mixed")
     found = dict(
-        tab.page.evaluate("""() => [...document.querySelectorAll("#text .r-paragraph, #text .r-heading,"
-          + "#text .r-item, #text table, #text [lang]")].map(node =>
+        tab.page.evaluate("""() => [...document.querySelectorAll(
+          "#text :is(.r-paragraph, .r-heading, .r-item, table, [lang])")].map(node =>
           [node.textContent.trim().slice(0, 9), getComputedStyle(node).direction])""")
     )
     for words, direction in {
@@ -350,7 +349,8 @@ def test_lists_are_numbered_as_their_kind_says(shown: Any) -> None:
 
 def test_headings_of_ieee_articles_look_like_headings(shown: Any) -> None:
     tab = shown("ieee")
-    sizes = tab.page.evaluate("""() => [...document.querySelectorAll("[data-tag=st], [data-tag=ti]")]
+    sizes = tab.page.evaluate("""() => [...document.querySelectorAll(
+        ":is([data-tag=st], [data-tag=ti])")]
       .filter(node => node.offsetParent).map(node => [node.textContent,
         getComputedStyle(node).fontWeight, parseFloat(getComputedStyle(node).fontSize)])""")
     assert [text for text, *_ in sizes] == ["Introduction", "History", "Old times"]

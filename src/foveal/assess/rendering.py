@@ -17,7 +17,7 @@ from foveal.assess.vocabularies import INLINE, MATHML, local_name, roles_of, voc
 
 __all__ = ["keep_attributes", "lay_out", "name_image", "structure"]
 
-Looks = dict[int, dict[str, Any]]
+Looks = defaultdict[int, dict[str, Any]]
 """How elements look beyond their role, by their number."""
 
 _LONGEST = 1000
@@ -100,7 +100,8 @@ def structure(
     if image_url is not None:
         for i, look in made["looks"].items():
             if "graphic" in look:
-                url = image_url(i, name_image(elements.attributes[i]) or "")
+                name = name_image(elements.attributes.get(int(i), {}))
+                url = None if name is None else image_url(int(i), name)
                 look.update({} if url is None else {"image": url})
     return {
         "doc": document.name,
@@ -131,7 +132,7 @@ def lay_out(elements: Elements, text: str) -> dict[str, Any]:
     }
 
 
-def _list_looks(elements: Elements, text: str, roles: Sequence[str]) -> Looks:
+def _list_looks(elements: Elements, text: str, roles: Sequence[str]) -> dict[str, dict[str, Any]]:
     looks: Looks = defaultdict(dict)
     tags = [local_name(tag) for tag in elements.tag]
     parent: list[int] = elements.parent.tolist()
@@ -148,7 +149,7 @@ def _list_looks(elements: Elements, text: str, roles: Sequence[str]) -> Looks:
             looks[parent[i]]["labelled"] = True
         if role == "graphic" or (tags[i] in _IMAGES and name_image(attributes)):
             looks[i]["graphic"] = (name_image(attributes) or "").rpartition("/")[2]
-    return {i: look for i, look in sorted(looks.items()) if look}
+    return {str(i): look for i, look in sorted(looks.items()) if look}  # as in JSON
 
 
 def name_image(attributes: Mapping[str, str]) -> str | None:

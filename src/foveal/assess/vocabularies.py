@@ -124,7 +124,7 @@ def _tags(**roles: str) -> dict[str, str]:
     }
 
 
-_TABLES = _tags(
+_COMMON = _tags(
     table="table tgroup",
     row_group="thead tbody tfoot",
     row="tr row",
@@ -134,11 +134,12 @@ _TABLES = _tags(
     caption="table/caption table/title",
     rule="hr",
     graphic="img graphic",
+    tex="math",
 )
-"""Tables by the models of HTML and CALS, which all vocabularies may have."""
+"""Tables by the models of HTML and CALS, images and formulas, which all vocabularies may have."""
 
 _JATS = TagVocabulary(
-    _TABLES
+    _COMMON
     | _tags(
         block="article front body back sec abstract trans-abstract app app-group ack floats-group "
         "boxed-text table-wrap table-wrap-foot sub-article response glossary article-meta "
@@ -182,7 +183,7 @@ _JATS = TagVocabulary(
     ("title-group/article-title", "article-title"),
 )
 _TEI = TagVocabulary(
-    _TABLES
+    _COMMON
     | _tags(
         block="TEI TEI.2 teiCorpus text front body back group div div1 div2 div3 div4 div5 div6 "
         "div7 lg sp castList titlePage floatingText argument opener closer docTitle listBibl",
@@ -211,7 +212,7 @@ _TEI = TagVocabulary(
     ("titleStmt/title", "docTitle/titlePart", "docTitle", "head"),
 )
 _WIKIPEDIA = TagVocabulary(
-    _TABLES
+    _COMMON
     | _tags(
         block="article header bdy body sec section ss1 ss2 ss3 ss4 ss5 ss template gallery reflist",
         paragraph="p indent indentation1 indentation2 indentation3 definitionitem",
@@ -232,7 +233,6 @@ _WIKIPEDIA = TagVocabulary(
         link="link weblink collectionlink unknownlink outsidelink wikipedialink languagelink",
         sub="sub",
         sup="sup ref",
-        tex="math",
         break_="br",
         inline="u cite big",
         hidden_meta="header/id revision categories conversionwarning languagelinks article/id",
@@ -240,7 +240,7 @@ _WIKIPEDIA = TagVocabulary(
     ("header/title", "article/name", "title"),
 )
 _IEEE = TagVocabulary(
-    _TABLES
+    _COMMON
     | _tags(
         block="article fm bdy bm sec ss1 ss2 ss3 vt app dialog proof tig au bib bibl tbl",
         paragraph="p p1 p2 p3 ip1 ip2 ip3 ip4 ip5 ilrj aff kwd abs pdt",
@@ -268,7 +268,7 @@ _IEEE = TagVocabulary(
     ("tig/atl", "fm/atl", "atl"),
 )
 _GENERIC = TagVocabulary(
-    _TABLES
+    _COMMON
     | _tags(
         block="informaltable section tbl",
         paragraph="p para simpara",

@@ -390,9 +390,7 @@ def _serve(opened: Campaign, given: SimpleNamespace) -> None:
         raise UsageError(f"{error.name} is not installed; install the extra: {install}") from None
     host, hosts = given.host, given.hosts
     if given.images is not None and not Path(given.images).is_dir():
-        raise InputError.at(
-            "file.missing", given.images, None, "no such directory of images"
-        )
+        raise InputError.at("file.missing", given.images, None, "no such directory of images")
     try:
         local = ip_address(host).is_loopback and not hosts
     except ValueError:

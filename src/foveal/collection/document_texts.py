@@ -45,7 +45,7 @@ class SourceTexts:
 
     `source` and `name_tag` are as for ``foveal index``. A document may be asked for with the
     extension of its file, too. `read` compares texts with the hashes of an `index`. `keep` tells
-    `marked` and `indexed` which attributes to keep.
+    which attributes come with the mark-up.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -123,24 +123,21 @@ class SourceTexts:
             code, place = "document.changed", str(self.source)
             raise InputError(Problem(code, place, None, message.format(name)) for name in left)
 
-    def marked(self, docs: Names[str]) -> Iterator[MarkedText]:
-        """Yield the documents that the source has, each under the name asked for."""
-        left = set(docs)
-        for names, text, _, _, markup in self._read(docs) if left else ():
-            for name in left & {*names}:
-                left.remove(name)
-                yield MarkedText(name, text, markup)
-            if not left:
-                return
-
-    def read(self, docs: Names[str], *, every: bool = False) -> Iterator[Text]:
+    def read(
+        self,
+        docs: Names[str],
+        *,
+        every: bool = False,
+        markup: dict[str, Markup] | None = None,
+    ) -> Iterator[Text]:
         """Yield the texts of the documents that the source has, each under the name asked for.
 
-        With `every`, all other documents come as well, under their own names.
+        With `every`, all other documents come as well, under their own names. `markup` is filled
+        with the elements and attributes of the documents.
         """
         indexed = None if self.index is None else self.index.digests()
         found: dict[str, tuple[bytes, str]] = {}
-        for names, text, place, batch, _ in self._read(docs, every=every):
+        for names, text, place, batch, own in self._read(docs, every=every):
             digest = batch.digests
             asked = [name for name in dict.fromkeys(names) if name in docs]
             for name in asked or [names[names[0] in found]]:
@@ -150,6 +147,8 @@ class SourceTexts:
                     raise InputError.at("document.duplicate", place, None, message)
                 if place == other:
                     same = None if indexed is None else digest == indexed.get(names[0])
+                    if markup is not None:
+                        markup[name] = own
                     yield Text(name, text, same)
 
     def _read(

@@ -280,6 +280,7 @@ export class Rendering {
   #addText(into, text) {
     if (into.math && text.trim()) { // rows of MathML show no text of their own
       const node = document.createElementNS(MATHML, "mtext");
+      node.classList.add("stray");
       into.node.append(node);
       this.#addNode(node, text);
       return;
