@@ -202,7 +202,8 @@ def test_every_role_of_every_vocabulary_is_one_that_style_sheets_know() -> None:
 def test_cells_have_their_spans_and_nothing_else_of_their_attributes(tmp_path: Path) -> None:
     page = page_of(
         "<doc><table><tr><td colspan='2' rowspan='0' style='x' onclick='y' align='RIGHT'>a</td>"
-        "<td colspan='-3' rowspan='1e9' align='url(z)'>b</td><td colspan='99999'/></tr></table></doc>",
+        "<td colspan='-3' rowspan='1e9' align='url(z)'>b</td><td colspan='99999'/></tr></table>"
+        "</doc>",
         tmp_path,
     )
     assert looks(page, "td") == [

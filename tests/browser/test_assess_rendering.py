@@ -9,6 +9,7 @@ import tarfile
 import xml.etree.ElementTree as ET
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -21,6 +22,8 @@ from foveal.assess.documents import parsed_elements
 from foveal.assess.rendering import keep_attributes, lay_out
 from foveal.collection import build_index
 from foveal.collection.parsing import Recorder
+from foveal.model import Judgements, Run
+from foveal.report.page import report_page
 
 pytestmark = needs_browser
 
@@ -268,7 +271,7 @@ def test_tex_is_text_that_is_marked_as_a_formula(shown: Any) -> None:
 
 def test_fractions_in_text_have_a_bar(shown: Any) -> None:
     tab = shown("ieee")
-    assert content(tab, ".r-fraction > :last-child", "::before") == '"⁄"'
+    assert content(tab, ".r-fraction > :last-child", "::before") == '"\u2044"'
     assert tab.page.locator(".r-fraction").inner_text() == "13"
 
 
@@ -384,6 +387,61 @@ def test_nothing_keeps_anybody_out(shown: Any, doc: str) -> None:
     assert barriers(tab.page) == []
     wide = tab.page.evaluate("document.documentElement.scrollWidth")
     assert wide <= 390
+
+
+# -- the report -----------------------------------------------------------------------------------
+
+
+def test_a_report_shows_documents_in_the_same_way(
+    browser: Any, place: Place, tmp_path: Path
+) -> None:
+    texts = {doc: place.campaign.document(doc).text for doc in DOCUMENTS}
+    spans = {}
+    for doc, words in {"tables": "Turned back914", "formulas": "x 2", "mixed": "Heron هي"}.items():
+        start = texts[doc].index(words)
+        spans[doc] = {
+            "spans": [(start, start + len(words))],
+            "bep": start,
+            "length": len(texts[doc]),
+        }
+    run = Run.from_results(
+        {"1": [(doc, 0, own["bep"] + 3) for doc, own in spans.items()]}, name="r"
+    )
+    made = report_page(
+        [run],
+        Judgements.from_highlights({"1": spans}),
+        ["AiP"],
+        documents=str(place.campaign.source),
+    )
+    (tmp_path / "report.html").write_text(made.html, encoding="utf-8")
+    said: list[str] = []
+    page = browser.new_context(offline=True).new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto((tmp_path / "report.html").as_uri())
+    for doc, own in spans.items():
+        page.locator("#document-view select").nth(1).select_option(label=doc)
+        shown = page.locator(".text")
+        entry = shown.locator(".entry")
+        assert entry.is_visible()
+        entry.evaluate("node => node.remove()")
+        assert shown.evaluate("node => node.textContent") == texts[doc]
+        ((start, end),) = own["spans"]
+        marked = "".join(shown.locator("mark.relevant").all_text_contents())
+        assert marked.split() == texts[doc][start:end].split() or marked == texts[doc][start:end]
+        if doc == "tables":
+            cells = [one for one in html_grid(ET.fromstring(DOCUMENTS[doc])) if one.table == 0]
+            check_grid(cells, [box for box in shown.evaluate(BOXES) if box[0] == 0])
+            assert shown.locator("img").count() == 0
+            assert shown.get_by_role("img", name="Image: swan-g001").is_visible()
+        if doc == "formulas":
+            assert (
+                shown.locator("mfrac")
+                .first.evaluate("node => node.namespaceURI")
+                .endswith("MathML")
+            )
+    assert said == []
+    page.context.close()
 
 
 # -- selections -----------------------------------------------------------------------------------

@@ -107,13 +107,14 @@ export class Rendering {
   #open(element, above, depth) {
     if (depth > DEEPEST) {
       this.shown[element] = above.node;
-      return { ...above, element };
+      return { ...above, element, fence: null };
     }
     const { structure } = this;
     const role = structure.role[element], length = structure.lengthOf(element);
     const look = structure.looks[element] ?? {};
     const block = !INLINE.has(role);
     const node = this.#make(element, role, look);
+    if (look.alternative) node.classList.add("alternative");
     if (role === "math") {
       if (above.fence && above.fence.inside++ > 0) above.node.append(this.#mark(above.fence.between));
       above.node.append(node);
@@ -129,7 +130,6 @@ export class Rendering {
     node.dataset.tag = structure.nameOf(element);
     if (role === "code" && this.#lines(element)) node.classList.add("lines");
     if (role === "heading") node.classList.add(`level-${Math.min(4, this.levels[element])}`);
-    if (look.alternative) node.classList.add("alternative");
     if (look.list) node.classList.add(look.list);
     if (role === "item") {
       const list = structure.parent[element];
