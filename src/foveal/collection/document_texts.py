@@ -112,10 +112,10 @@ class SourceTexts:
         """Yield what `documents` yields, with the mark-up."""
         left = dict(digests)
         found = self._read(digests, progress=progress) if left else ()
-        for (name, _), text, _, batch, markup in found:
+        for (name, _), text, _, batch, recorder in found:
             if left.get(name) == batch.digests:
                 del left[name]
-                yield MarkedText(name, text, markup)
+                yield MarkedText(name, text, recorder.markup())
             if not left:
                 return
         if left:
@@ -137,7 +137,7 @@ class SourceTexts:
         """
         indexed = None if self.index is None else self.index.digests()
         found: dict[str, tuple[bytes, str]] = {}
-        for names, text, place, batch, own in self._read(docs, every=every):
+        for names, text, place, batch, recorder in self._read(docs, every=every):
             digest = batch.digests
             asked = [name for name in dict.fromkeys(names) if name in docs]
             for name in asked or [names[names[0] in found]]:
@@ -148,7 +148,7 @@ class SourceTexts:
                 if place == other:
                     same = None if indexed is None else digest == indexed.get(names[0])
                     if markup is not None:
-                        markup[name] = own
+                        markup[name] = recorder.markup()
                     yield Text(name, text, same)
 
     def _read(
@@ -157,11 +157,11 @@ class SourceTexts:
         *,
         every: bool = False,
         progress: Callable[[float], object] | None = None,
-    ) -> Iterator[tuple[tuple[str, str], str, str, Batch, Markup]]:
+    ) -> Iterator[tuple[tuple[str, str], str, str, Batch, Recorder]]:
         """Yield the documents of these names, with or without extension, or `every` document.
 
         Each comes as its names (without and with extension), its text, its place, its elements, and
-        its mark-up.
+        the recorder that knows its mark-up.
         Documents that cannot be read are an error when the source was read to its end.
         """
         source = DocumentSource(Path(self.source))
@@ -202,7 +202,7 @@ class SourceTexts:
                     name = batch.documents[0] if inside else name
                     if is_asked(name, name + extension):
                         own = (name, name + extension)
-                        yield own, text, item.place, batch, recorder.markup()
+                        yield own, text, item.place, batch, recorder
                 if progress is not None:
                     progress(task.done)
         except OSError as error:
