@@ -17,6 +17,7 @@ FRONT = """<front><journal-meta><journal-id journal-id-type="nlm">J Ferr</journa
 <abstract><p>A short account of crossings.</p></abstract>
 <kwd-group><kwd>heparins</kwd><kwd>pulmonary embolism</kwd><kwd>ferries</kwd></kwd-group></article-meta></front>"""
 
+WIDE = "".join(f"<Y>number {i}</Y>" for i in range(14))
 TABLES = f"""<?xml version="1.0" encoding="UTF-8"?>
 <article xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:oasis="http://docs.oasis-open.org/ns/oasis-exchange/table">
 {FRONT.format(title="Crossings in numbers")}
@@ -42,6 +43,7 @@ TABLES = f"""<?xml version="1.0" encoding="UTF-8"?>
 <oasis:row><oasis:entry>length</oasis:entry><oasis:entry>width</oasis:entry><oasis:entry>people</oasis:entry></oasis:row></oasis:thead>
 <oasis:tbody><oasis:row><oasis:entry>Swan</oasis:entry><oasis:entry colname="c3">7.5</oasis:entry><oasis:entry colname="c4">2</oasis:entry></oasis:row>
 <oasis:row><oasis:entry>Heron</oasis:entry><oasis:entry namest="c2" nameend="c4">laid up</oasis:entry></oasis:row></oasis:tbody></oasis:tgroup></oasis:table></table-wrap>
+<table-wrap><label>Table 3</label><table><thead><tr><th/>{WIDE.replace("Y", "th")}</tr></thead><tbody><tr><th>Boats</th>{WIDE.replace("Y", "td")}</tr></tbody></table></table-wrap>
 <list list-type="order"><list-item><p>Board.</p></list-item><list-item><p>Cross.</p></list-item></list>
 <list list-type="alpha-lower"><list-item><p>by day</p></list-item>
 <list-item><p>by night</p></list-item></list>

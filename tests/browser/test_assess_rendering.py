@@ -8,7 +8,7 @@ import struct
 import tarfile
 import xml.etree.ElementTree as ET
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,6 +78,15 @@ def content(tab: Tab, selector: str, pseudo: str) -> str:
     return tab.page.locator(selector).first.evaluate(
         "(node, pseudo) => getComputedStyle(node, pseudo).content", pseudo
     )
+
+
+def eventually(tab: Tab, happened: Callable[[], bool]) -> None:
+    """Wait until something has happened in a page."""
+    for _ in range(200):
+        if happened():
+            return
+        tab.page.wait_for_timeout(50)
+    pytest.fail("it has not happened after ten seconds")
 
 
 # -- tables ---------------------------------------------------------------------------------------
@@ -185,6 +194,22 @@ def test_cells_of_cals_are_in_the_columns_they_name(shown: Any) -> None:
     swan = next(box for box in boxes if box[4] == "7.5")
     width = next(box for box in boxes if box[4] == "width")
     assert swan[1] == pytest.approx(width[1], abs=1)
+
+
+def test_a_wide_table_scrolls_by_keys_and_a_click_in_it_is_in_the_text(shown: Any) -> None:
+    tab = shown("tables")
+    frame = tab.page.locator(".scroll").nth(2)
+    frame.evaluate("node => node.scrollIntoView({ block: 'center' })")
+    tab.click("number 1")
+    assert tab.page.evaluate("document.activeElement.id") == "text"
+    tab.press("ArrowRight")
+    tab.page.locator(".cursor").wait_for()
+    frame.focus()
+    tab.press("ArrowRight", "ArrowRight")
+    eventually(tab, lambda: frame.evaluate("node => node.scrollLeft") > 0)
+    narrow = tab.page.locator(".scroll").nth(0)
+    narrow.scroll_into_view_if_needed()
+    eventually(tab, lambda: narrow.get_attribute("tabindex") is None)
 
 
 def test_cells_of_ieee_articles_span_columns(shown: Any) -> None:
@@ -365,7 +390,7 @@ def test_images_of_the_directory_are_shown_and_others_framed(shown: Any) -> None
     tab = shown("tables")
     picture = tab.page.get_by_role("img", name="Image: swan-g001")
     picture.scroll_into_view_if_needed()
-    tab.page.wait_for_function("document.querySelector('#text img')?.naturalWidth === 1")
+    eventually(tab, lambda: picture.evaluate("node => node.naturalWidth") == 1)
     frame = tab.page.get_by_role("img", name="Image: secret.png")
     assert frame.evaluate("node => node.localName") == "span"
     assert "secret.png" in content(tab, "span.graphic", "::before")

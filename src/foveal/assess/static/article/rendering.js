@@ -6,6 +6,7 @@ export const INLINE = new Set(["inline", "datum", "graphic", "break", "emph", "s
 const TABLE_TAGS = { "row-group": "tbody", row: "tr", cell: "td", "header-cell": "th" };
 const GROUPS = new Set(["thead", "tbody", "tfoot"]);
 const TOKENS = new Set(["mi", "mn", "mo", "ms", "mtext", "annotation"]);
+const SCROLLING = { tabindex: 0, role: "group", "aria-label": "Table" };
 const FENCES = new Set(["open", "close", "separators"]); // shown by elements of their own
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 const WHOLE = new Set(["paragraph", "heading", "title", "table", "caption"]);
@@ -128,7 +129,7 @@ export class Rendering {
     }
     node.classList.add(`r-${role}`);
     node.dataset.tag = structure.nameOf(element);
-    if (role === "code" && this.#lines(element)) node.classList.add("lines");
+    if (role === "code" && this.#textOf(element).includes("\n")) node.classList.add("lines");
     if (role === "heading") node.classList.add(`level-${Math.min(4, this.levels[element])}`);
     if (look.list) node.classList.add(look.list);
     if (role === "item") {
@@ -169,7 +170,9 @@ export class Rendering {
     }
     const tag = this.structure.nameOf(element).split(":").pop();
     const name = role === "row-group" && GROUPS.has(tag) ? tag : TABLE_TAGS[role];
-    const node = document.createElement(name ?? (INLINE.has(role) ? "span" : "div"));
+    const empty = name === "th" && !this.#textOf(element).trim(); // is no heading of anything
+    const node = document.createElement(
+      empty ? "td" : name ?? (INLINE.has(role) ? "span" : "div"));
     if (look.colspan) node.colSpan = look.colspan;
     if (look.rowspan !== undefined) node.rowSpan = look.rowspan;
     if (look.align) node.classList.add(`a-${look.align}`);
@@ -192,18 +195,23 @@ export class Rendering {
     if (!look.dir) table.dir = "auto";
     frame.append(table);
     node.append(frame);
+    // It takes the focus until it is known to fit, since what is out of sight is not laid out.
+    for (const [name, value] of Object.entries(SCROLLING)) frame.setAttribute(name, value);
     this.scrolling ??= new ResizeObserver(entries => {
       for (const { target } of entries) {
-        const wide = target.scrollWidth > target.clientWidth + 1;
-        for (const [name, value] of [["tabindex", 0], ["role", "region"], ["aria-label", "Table"]]) {
-          if (wide) target.setAttribute(name, value); else target.removeAttribute(name);
+        const fits = target.scrollWidth <= target.clientWidth + 1;
+        for (const [name, value] of Object.entries(SCROLLING)) {
+          if (!fits) target.setAttribute(name, value);
+          else if (target !== document.activeElement) target.removeAttribute(name);
         }
       }
     });
     this.scrolling.observe(frame);
-    // A click into a table is one into the text.
-    frame.addEventListener("focus", () => {
-      if (!frame.matches(":focus-visible")) this.root.focus({ preventScroll: true });
+    // A click into a table is one into the text, which takes the focus.
+    frame.addEventListener("mousedown", () => {
+      if (!frame.hasAttribute("tabindex")) return;
+      frame.removeAttribute("tabindex");
+      setTimeout(() => frame.setAttribute("tabindex", SCROLLING.tabindex));
     });
     return table;
   }
@@ -270,10 +278,9 @@ export class Rendering {
     }
   }
 
-  #lines(element) {
+  #textOf(element) {
     const { structure: { start, end }, offsets } = this;
-    const at = this.text.indexOf("\n", offsets.toUnits(start[element]));
-    return at >= 0 && at < offsets.toUnits(end[element]);
+    return this.text.slice(offsets.toUnits(start[element]), offsets.toUnits(end[element]));
   }
 
   /** Long text without elements, as of a plain file, gets blocks of its own after line ends. */
