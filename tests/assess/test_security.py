@@ -101,6 +101,9 @@ def test_script_in_names_and_searches_stays_text(ann: Client) -> None:
         "/api/topics/1/documents/%2e%2e%2f%2e%2e%2fdocuments%2fsecret.txt",
         "/api/topics/1/documents/..%5c..%5csecret",
         "/api/topics/1/documents/",
+        "/api/topics/1/images/0/ferries",
+        "/api/topics/1/images/0/%2e%2e%2fdocuments%2fsecret.txt",
+        "/api/topics/1/images/-1/ferries",
         "/topics/%2e%2e/documents/ferries",
     ],
 )
@@ -121,6 +124,7 @@ def test_another_assessors_topic_is_closed(ann: Client, bob: Client) -> None:
         "/api/topics/1/documents/nothing",
         "/api/topics/1/pool",
         "/api/topics/1/history",
+        "/api/topics/1/images/0/ferries",
         "/api/search?q=ferry&topic=1",
     ):
         assert bob.get(where).status_code == 403, where

@@ -352,6 +352,7 @@ def test_a_campaign_of_an_older_foveal_gets_an_identity_for_good(campaign: Campa
     with closing(sqlite3.connect(campaign.path)) as connection, connection:
         connection.execute("DELETE FROM meta WHERE key = 'identity'")
         connection.execute("DROP TABLE suggestions")
+        connection.execute("ALTER TABLE documents DROP COLUMN markup")
         connection.execute("PRAGMA user_version = 1")
     with Campaign.open(campaign.path) as one, Campaign.open(campaign.path) as two:
         assert len(one.identity) == 32

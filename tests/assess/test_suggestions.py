@@ -124,6 +124,7 @@ def test_a_campaign_of_an_older_version_can_have_suggestions(tmp_path: Path) -> 
         act(made, Highlight(1, 4))
     with closing(sqlite3.connect(made.path)) as old, old:
         old.execute("DROP TABLE suggestions")
+        old.execute("ALTER TABLE documents DROP COLUMN markup")
         old.execute("PRAGMA user_version = 1")
     with Campaign.open(made.path) as campaign:
         version = campaign.reading().execute("PRAGMA user_version").fetchone()[0]

@@ -6,16 +6,18 @@ The assessor is taken from the session, never from the request.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 
 from foveal.assess.accounts import encode_password
 from foveal.assess.adjudication import adopt_agreed
+from foveal.assess.images import IMAGE_TYPES, find_image
 from foveal.assess.messages import EVENTS, action_message, fields, flag, name, text
 from foveal.assess.security import Refusal
-from foveal.assess.site import Access, Site, Visit, Work, answer, condition
+from foveal.assess.site import Access, Site, Visit, Work, answer, condition, quoted
 from foveal.assess.store import FINAL, ROLES, CollectionDocument, ConflictError
 
 __all__ = ["COLOURS", "ENDPOINTS", "MOST_FOUND", "STYLES", "Endpoint"]
@@ -65,7 +67,11 @@ def _document(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> 
     topic = campaign.topics[access.topic]
     return answer(
         {
-            "structure": structure(document, campaign.elements(doc)) if text else None,
+            "structure": structure(
+                document, campaign.elements(doc), _image_address(site, access.topic, doc)
+            )
+            if text
+            else None,
             "state": history.state.to_json(),
             "version": history.version,
             "can_undo": history.can_undo,
@@ -96,6 +102,38 @@ def _document(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> 
             "pooled": len(names),
         }
     )
+
+
+def _image_address(site: Site, topic: str, doc: str) -> Callable[[int, str], str | None] | None:
+    """Return a function from an element and the image it names to an address, if there is one."""
+    directory = site.images
+    if directory is None:
+        return None
+
+    def address(element: int, name: str) -> str | None:
+        if find_image(directory, doc, name) is None:
+            return None
+        return f"/api/topics/{quoted(topic)}/images/{element}/{quoted(doc)}"
+
+    return address
+
+
+def _image(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> Response:
+    """Answer with the image that an element of a document names."""
+    from foveal.assess.documents import add_markup
+    from foveal.assess.rendering import name_image
+
+    site.access(visit, request)
+    doc, element = request.path_params["doc"], request.path_params["element"]
+    document = _find_document(site, doc)
+    found = None
+    if site.images is not None and document.markup is not None:
+        marked = add_markup(site.campaign.elements(doc), document.markup)
+        name = name_image(marked.attributes.get(element, {}))
+        found = find_image(site.images, doc, name or "")
+    if found is None:
+        raise Refusal(404, "image", "There is no such image.")
+    return FileResponse(found, media_type=IMAGE_TYPES[found.suffix.lower()])
 
 
 def _check_campaign(site: Site, identity: Any) -> None:
@@ -417,6 +455,7 @@ ENDPOINTS = (
     Endpoint(f"{_TOPIC}/documents/{{doc:path}}/actions", "POST", _act),
     Endpoint(f"{_TOPIC}/documents/{{doc:path}}", "GET", _document),
     Endpoint(f"{_TOPIC}/documents", "POST", _add),
+    Endpoint(f"{_TOPIC}/images/{{element:int}}/{{doc:path}}", "GET", _image),
     Endpoint(f"{_TOPIC}/pool", "GET", _pool),
     Endpoint(f"{_TOPIC}/history", "GET", _history),
     Endpoint(f"{_TOPIC}/events", "POST", _event),

@@ -28,7 +28,8 @@ CREATE TABLE suggestions (
 ) WITHOUT ROWID;
 """
 _IDENTITY = "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))));"
-MIGRATIONS: dict[int, str] = {1: _IDENTITY + _SUGGESTIONS}
+_MARKUP = "ALTER TABLE documents ADD COLUMN markup BLOB;"
+MIGRATIONS: dict[int, str] = {1: _IDENTITY + _SUGGESTIONS + _MARKUP}
 """Statements that upgrade each version of the tables to the next one; each ends with ``;``."""
 
 _MAGIC = b"SQLite format 3\0"
@@ -42,7 +43,8 @@ CREATE TABLE topics (
 ) WITHOUT ROWID;
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, doc TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
-    length INTEGER NOT NULL, digest TEXT NOT NULL, sha256 TEXT NOT NULL, text BLOB NOT NULL
+    length INTEGER NOT NULL, digest TEXT NOT NULL, sha256 TEXT NOT NULL, text BLOB NOT NULL,
+    markup BLOB
 );
 CREATE VIRTUAL TABLE words USING fts5 (
     doc, title, body, content='', tokenize='unicode61 remove_diacritics 2'

@@ -2,7 +2,7 @@
 
 All work on the database runs in worker threads; the event loop only passes messages. Documents are
 found by name in the index, never by a file path. The only files served are the package's own
-static ones.
+static ones, and images that documents name, below one directory.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from hmac import compare_digest
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -76,6 +77,7 @@ def create_app(
     hosts: Sequence[str] = LOOPBACK,
     https: bool = False,
     cookie: str = COOKIE,
+    images: Path | None = None,
     now: Callable[[], float] = time.time,
 ) -> Starlette:
     """Return the application that serves a campaign.
@@ -91,10 +93,13 @@ def create_app(
         Browsers use HTTPS (through a proxy), so cookies are for HTTPS only.
     cookie : str
         The name of the session's cookie.
+    images : Path, optional
+        The directory of the images that documents name.
     now : callable
         The clock of the sessions.
     """
-    site = Site(campaign, Sessions(campaign.path, now), local, https=https, cookie=cookie)
+    sessions = Sessions(campaign.path, now)
+    site = Site(campaign, sessions, local, https=https, cookie=cookie, images=images)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

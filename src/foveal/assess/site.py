@@ -162,6 +162,8 @@ class Site:
     cookie : str
         The name of the session's cookie. Servers on one machine need different names, since all
         ports share cookies.
+    images : Path, optional
+        The directory of the images that documents name.
     workers, door : ThreadPoolExecutor
         Long-lived threads, each with a connection to the database. Those of `door` hash passwords,
         32 MB each, so that many log-ins do not delay saving.
@@ -175,6 +177,7 @@ class Site:
     local: LocalAccess | None = None
     https: bool = False
     cookie: str = COOKIE
+    images: Path | None = None
     workers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_WORKERS))
     door: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_AT_THE_DOOR))
     addresses: Limit = field(default_factory=lambda: Limit(30, 300))

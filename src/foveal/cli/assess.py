@@ -445,6 +445,7 @@ def _backup(opened: Campaign, given: SimpleNamespace) -> None:
     --trusted-host=NAME... hosts  Host name in the address of a proxy; repeatable. With it, people
         sign in with passwords at any address.
     --https  Browsers reach the server by HTTPS, through a proxy.
+    --images=DIR  The images that documents name; without it, a frame shows the name of each.
     --open/--no-open opens  Open the link in a browser.
     """,
     host="127.0.0.1",
@@ -465,6 +466,8 @@ def _serve(opened: Campaign, given: SimpleNamespace) -> None:
         install = 'pip install -e ".[assess]" in the clone of Foveal'
         raise UsageError(f"{error.name} is not installed; install the extra: {install}") from None
     host, hosts = given.host, given.hosts
+    if given.images is not None and not Path(given.images).is_dir():
+        raise InputError.at("file.missing", given.images, None, "no such directory of images")
     try:
         local = ip_address(host).is_loopback and not hosts
     except ValueError:
@@ -497,6 +500,7 @@ def _serve(opened: Campaign, given: SimpleNamespace) -> None:
             https=given.https,
             # Browsers send cookies to every port of a machine: two servers must differ.
             cookie=f"{COOKIE}_{port}" if local and port != _PORT else COOKIE,
+            images=None if given.images is None else Path(given.images),
         )
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
         if access is not None:
