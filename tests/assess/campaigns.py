@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +148,12 @@ def tree(*rows: tuple[str, int, int]) -> Elements:
         tag=tuple(tag for tag, _, _ in steps),
         ordinal=np.array([int(ordinal) for _, _, ordinal in steps], dtype=np.int64),
     )
+
+
+def make_version_1(path: Path) -> None:
+    """Turn a closed campaign into one of the first version of the tables."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "DROP TABLE suggestions; ALTER TABLE documents DROP COLUMN markup;"
+            "PRAGMA user_version = 1;"
+        )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import sqlite3
 import xml.etree.ElementTree as ET
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assess.campaigns import PLAIN, POOL, index_of, make, pool_of, tree, write_documents
+from assess.campaigns import (
+    PLAIN,
+    POOL,
+    index_of,
+    make,
+    make_version_1,
+    pool_of,
+    tree,
+    write_documents,
+)
 from foveal.assess.documents import (
     AssessedDocument,
     Elements,
@@ -280,10 +287,7 @@ def test_empty_elements_come_in_the_order_of_the_source(tmp_path: Path) -> None:
 
 def test_a_campaign_of_an_earlier_version_shows_its_documents(tmp_path: Path) -> None:
     make(tmp_path).close()
-    with closing(sqlite3.connect(tmp_path / "a.campaign")) as connection:
-        connection.executescript(
-            "ALTER TABLE documents DROP COLUMN markup; PRAGMA user_version = 1;"
-        )
+    make_version_1(tmp_path / "a.campaign")
     with Campaign.open(tmp_path / "a.campaign") as campaign:
         document = campaign.document("music")
         page = structure(document, campaign.elements("music"))

@@ -24,6 +24,7 @@ from assess.campaigns import (
     act,
     index_of,
     make,
+    make_version_1,
     pool_of,
     pool_text,
     write_documents,
@@ -351,9 +352,7 @@ def test_a_campaign_of_an_older_foveal_gets_an_identity_for_good(campaign: Campa
     campaign.close()
     with closing(sqlite3.connect(campaign.path)) as connection, connection:
         connection.execute("DELETE FROM meta WHERE key = 'identity'")
-        connection.execute("DROP TABLE suggestions")
-        connection.execute("ALTER TABLE documents DROP COLUMN markup")
-        connection.execute("PRAGMA user_version = 1")
+    make_version_1(campaign.path)
     with Campaign.open(campaign.path) as one, Campaign.open(campaign.path) as two:
         assert len(one.identity) == 32
         assert one.identity == two.identity != campaign.identity
