@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given, settings
@@ -50,7 +51,7 @@ def test_cookies_are_out_of_reach_of_scripts_and_other_sites(path: Path) -> None
 def test_the_session_cookie_is_strict(url: str) -> None:
     with Client(url) as client:
         answer = client.login("ann")
-        (cookie,) = (c for c in answer.headers.get_list("set-cookie") if "foveal_session=" in c)
+        (cookie,) = (c for c in answer.headers.get_list("set-cookie") if f"{client.session}=" in c)
         assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
 
 
@@ -170,13 +171,14 @@ def test_without_a_session_there_is_nothing(ann: Client, url: str) -> None:
     with Client(url) as nobody:
         for where in ("/", "/topics/1", "/topics/1/documents/ferries", "/organise"):
             answer = nobody.get(where)
-            assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+            back = "" if where == "/" else f"?{urlencode({'next': where})}"
+            assert (answer.status_code, answer.headers["location"]) == (303, f"/login{back}")
         for where in ("/api/topics/1/documents/ferries", "/api/search?q=ferry", "/api/progress"):
             assert nobody.get(where).status_code == 401
         assert nobody.send(ACTIONS, {}).status_code == 401
-        nobody.http.cookies.set("foveal_session", "x" * 43)
+        nobody.http.cookies.set(ann.session, "x" * 43)
         assert nobody.get("/api/topics/1/pool").status_code == 401
-        nobody.http.cookies.set("foveal_session", "' OR 1=1 --")
+        nobody.http.cookies.set(ann.session, "' OR 1=1 --")
         assert nobody.get("/api/topics/1/pool").status_code == 401
 
 
@@ -201,9 +203,13 @@ NAMES = st.sampled_from(["a.org", "A.Org", "a.org.b", "b.a.org", "[a.org]", "a.o
 PORTS = st.sampled_from(["", ":", ":80", ":65536", ":x", "/"])
 
 
+async def _never(*_: object) -> PlainTextResponse:
+    raise AssertionError
+
+
 @settings(max_examples=60)
 @given(st.text(max_size=30) | st.builds("{}{}".format, NAMES, PORTS))
 def test_no_host_breaks_the_check(host: str) -> None:
     known = {"a.org", "a.org:", "a.org:80"}
-    guard = Guard(PlainTextResponse(""), hosts=["a.org"])
+    guard = Guard(PlainTextResponse(""), _never, hosts=["a.org"])
     assert guard.knows(host) == (host.isascii() and host.lower() in known)

@@ -328,7 +328,7 @@ def test_agreement_and_adjudication(browser: Any, tmp_path: Path) -> None:
         page.get_by_role("link", name="Agreement").click()
         at(page, "/organise/agreement")
         first = page.locator("table").first.locator("tbody tr")
-        assert first.locator("th").inner_text() == "ann and bob"
+        assert first.locator("th").inner_text() == "ann - bob"
         page.keyboard.press("2")
         at(page, "/organise")
         page.get_by_role("link", name="Adjudicate").click()

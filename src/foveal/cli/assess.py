@@ -383,7 +383,7 @@ def _serve(opened: Campaign, given: SimpleNamespace) -> None:
     A damaged campaign is reported and not served. SIGTERM ends the server as Ctrl-C does.
     """
     try:
-        from foveal.assess.server import COOKIE, LOOPBACK, create_app, listen, serve
+        from foveal.assess.server import LOOPBACK, create_app, listen, serve
     except ModuleNotFoundError as error:
         install = 'pip install -e ".[assess]" in the clone of Foveal'
         raise UsageError(f"{error.name} is not installed; install the extra: {install}") from None
@@ -418,8 +418,7 @@ def _serve(opened: Campaign, given: SimpleNamespace) -> None:
             local=access,
             hosts=(*LOOPBACK, host) if local else (hosts or (host,)),
             https=given.https,
-            # Browsers send cookies to every port of a machine: two servers must differ.
-            cookie=f"{COOKIE}_{port}" if local and port != _PORT else COOKIE,
+            port=port if local else None,
         )
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
         if access is not None:
@@ -435,7 +434,7 @@ def _serve(opened: Campaign, given: SimpleNamespace) -> None:
             if not given.https:
                 say("warning: passwords are readable in the network without HTTPS (--https)")
         with contextlib.suppress(KeyboardInterrupt):
-            serve(app, listening, behind_proxy=bool(hosts))
+            serve(app, listening, proxies=LOOPBACK[:2] if hosts else ())
     click.echo("Stopped. Everything is saved.", err=True)
 
 

@@ -1,5 +1,6 @@
 // Assignments by tick, accounts by form.
 import { call, keys, say, tell } from "./base.js";
+import { at } from "./root.js";
 
 const $ = id => document.getElementById(id);
 
@@ -9,7 +10,7 @@ const matrix = $("assignments");
 matrix?.addEventListener("change", async event => {
   const box = event.target, { topic, assessor } = box.dataset, assigned = box.checked;
   say("Saving…", "");
-  const done = await tell(() => call("POST", "/api/assignments", { topic, assessor, assigned }),
+  const done = await tell(() => call("POST", at("/api/assignments"), { topic, assessor, assigned }),
     assigned ? `✓ Topic ${topic} is assigned to ${assessor}` : `✓ Topic ${topic} is taken from ${assessor}`);
   if (!done) box.checked = !assigned;
 });
@@ -35,7 +36,7 @@ $("user")?.addEventListener("submit", async event => {
   const body = { name: $("user-name").value.trim(), role: $("user-role").value };
   if (password) body.password = password;
   say("Saving…", "");
-  const done = await tell(() => call("POST", "/api/users", body), "✓ Saved");
+  const done = await tell(() => call("POST", at("/api/users"), body), "✓ Saved");
   if (done) location.reload();
 });
 // An account keeps its role unless another is chosen.
@@ -47,7 +48,7 @@ $("user-name")?.addEventListener("input", () => {
 
 const isHome = Boolean(matrix || $("user"));
 keys({
-  2: () => document.querySelector(isHome ? ".brand" : "a[href='/organise']").click(),
+  2: () => document.querySelector(isHome ? ".brand" : "#organise").click(),
   a: () => matrix?.querySelector("input")?.focus(),
   u: () => $("user-name")?.focus(),
 });
