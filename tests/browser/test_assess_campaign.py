@@ -285,7 +285,7 @@ def agreement_shown(olga: Person) -> dict[str, str]:
     olga.go("/organise/agreement")
     head = olga.page.locator("table").first.locator("thead th").all_inner_texts()
     (row,) = olga.rows("table:first-of-type")[:1]
-    assert row[0] == "ann and bob"
+    assert row[:2] == ["ann - bob", "pooled"]
     return dict(zip(head[1:], row[1:], strict=True))
 
 
@@ -371,15 +371,15 @@ def assert_agreement(shown: dict[str, str], figures: dict[str, Any]) -> None:
     (row,) = (
         row for row in figures["rows"] if row["over"] == "pooled" and row["first"] is not None
     )
-    names = {"kappa": "Kappa", "f1": "F1", "alpha": "Alpha", "doc_kappa": "Kappa of documents"}
-    assert {names[name]: f"{row[name]:.3f}" for name in names}.items() <= shown.items()
-    assert shown["Documents"] == str(row["documents"]) == "3"
+    names = {"kappa": "kappa", "f1": "F1", "alpha": "alpha", "doc_kappa": "doc kappa"}
+    assert {names[name]: f"{row[name]:.4f}" for name in names}.items() <= shown.items()
+    assert shown["docs"] == str(row["documents"]) == "3"
     # 24 characters of Ferries and 20 of Fords are of both, of 33 and 20 of each.
-    assert shown["F1"] == f"{2 * 44 / 106:.3f}"
+    assert shown["F1"] == f"{2 * 44 / 106:.4f}"
     # Of 117 characters both highlight 44 and neither 55; each has 53 of them.
     observed, chance = 99 / 117, (53**2 + 64**2) / 117**2
-    assert shown["Kappa"] == f"{(observed - chance) / (1 - chance):.3f}"
-    assert shown["Kappa of documents"] == "1.000"
+    assert shown["kappa"] == f"{(observed - chance) / (1 - chance):.4f}"
+    assert shown["doc kappa"] == "1.0000"
     assert row["bep_median"] == 4.5  # 9 in Ferries, 0 in Fords
 
 

@@ -108,8 +108,8 @@ def at(page: Any, path: str) -> None:
 
 def test_a_wrong_password_can_be_mended(browser: Any, url: str) -> None:
     page = browser.new_context().new_page()
-    page.goto(f"{url}/topics/1")
-    at(page, "/login")
+    page.goto(f"{url}/topics/1?from=a")
+    at(page, "/login?next=%2Ftopics%2F1%3Ffrom%3Da")
     assert page.locator("#name:focus").count() == 1
     page.keyboard.type("ann")
     page.keyboard.press("Tab")
@@ -121,11 +121,11 @@ def test_a_wrong_password_can_be_mended(browser: Any, url: str) -> None:
     page.locator("#password:focus").wait_for()
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
-    at(page, "/")
+    at(page, "/topics/1?from=a")  # where the link led
     page.get_by_role("button", name="Sign out").click()
     at(page, "/login")
     page.goto(f"{url}/topics/1")
-    at(page, "/login")
+    at(page, "/login?next=%2Ftopics%2F1")
     page.context.close()
 
 
@@ -327,7 +327,7 @@ def test_agreement_and_adjudication(browser: Any, tmp_path: Path) -> None:
         page = arrived(browser, address, "olga")
         page.get_by_role("link", name="Agreement").click()
         at(page, "/organise/agreement")
-        first = page.locator("table").first.locator("tbody tr")
+        first = page.locator("table").first.locator("tbody tr").first
         assert first.locator("th").inner_text() == "ann - bob"
         page.keyboard.press("2")
         at(page, "/organise")

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -187,7 +188,10 @@ def _agreement(site: Site, visit: Visit, _: Request) -> Response:
     except UsageError:  # no document has two assessors yet
         problem = "No document of a topic was validated by two assessors yet."
         return site.render("agreement.html", visit, here="agreement", problem=problem, tables=[])
-    tables = [*found.tables(), *found.tables(per_topic=True)]
+    by_topic = [
+        replace(table, title=f"{table.title}, by topic") for table in found.tables(per_topic=True)
+    ]
+    tables = [*found.tables(), *by_topic]
     problem = " ".join(found.notes)
     return site.render("agreement.html", visit, here="agreement", problem=problem, tables=tables)
 

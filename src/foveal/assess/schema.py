@@ -32,11 +32,8 @@ __all__ = [
 
 APPLICATION = 0x464F5641
 """``FOVA`` in ASCII, which identifies the file as a campaign."""
-VERSION = 1
+VERSION = 2
 """Version of the tables."""
-MIGRATIONS: dict[int, str] = {}
-"""Statements that upgrade each version of the tables to the next one."""
-
 _MAGIC = b"SQLite format 3\0"
 _PATIENCE = 10.0
 """Seconds to wait for another writer, such as a command while the server runs."""
@@ -93,6 +90,20 @@ CREATE TABLE sessions (
 ) WITHOUT ROWID;
 """
 
+_CREDENTIALS = """
+CREATE TABLE IF NOT EXISTS invitations (
+    user TEXT PRIMARY KEY REFERENCES users (name), token_hash TEXT NOT NULL UNIQUE,
+    expires TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tokens (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL REFERENCES users (name),
+    label TEXT NOT NULL, token_hash TEXT NOT NULL UNIQUE, created TEXT NOT NULL, used TEXT
+);
+"""
+
+MIGRATIONS: dict[int, str] = {1: _CREDENTIALS}
+"""Statements that upgrade each version of the tables to the next one."""
+
 _ONLY_GROW = """
 CREATE TRIGGER {table}_stay BEFORE UPDATE ON {table}
 BEGIN SELECT RAISE(ABORT, '{table} are never changed'); END;
@@ -114,7 +125,11 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def prepare(connection: sqlite3.Connection) -> None:
     """Create the tables of a new campaign."""
-    script = _TABLES + "".join(_ONLY_GROW.format(table=name) for name in ("actions", "events"))
+    script = (
+        _TABLES
+        + _CREDENTIALS
+        + "".join(_ONLY_GROW.format(table=name) for name in ("actions", "events"))
+    )
     connection.executescript(script)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
