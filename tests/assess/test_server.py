@@ -400,7 +400,7 @@ def test_accounts_are_added_and_sign_in(url: str, olga: Client) -> None:
     with Client(url) as cyd:
         assert cyd.login("cyd", "a long one").status_code == 303
         assert "No topic is assigned to you yet" in cyd.get("/").text
-    assert "cyd" in olga.get("/organise").text
+    assert "cyd" in olga.get("/organise/people").text
 
 
 def test_progress_counts_what_was_done(ann: Client, olga: Client) -> None:

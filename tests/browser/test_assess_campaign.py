@@ -219,16 +219,19 @@ def organise(olga: Person) -> None:
     page = olga.go("/").press("o").page
     page.wait_for_url("**/organise")
     olga.press("u")
+    page.wait_for_url("**/organise/people")
+    olga.press("u")
     page.keyboard.type("bob")
-    page.get_by_label("Password").fill(PASSWORDS["bob"])
-    with page.expect_navigation():
-        page.get_by_role("button", name="Save").click()
+    page.locator("#user-password").fill(PASSWORDS["bob"])
+    page.get_by_role("button", name="Save").click()
+    page.locator("#users th", has_text="bob").wait_for()
     assert [row[:2] for row in olga.rows("#users")] == [
         ["ann", "assessor"],
         ["bob", "assessor"],
         ["olga", "organiser"],
     ]
     # With the mouse, and from there with keys.
+    olga.press("2").page.wait_for_url("**/organise")
     page.get_by_label("ann judges topic 1").check()
     olga.told("✓ Topic 1 is assigned to ann").press("ArrowRight", "Space")
     olga.told("✓ Topic 1 is assigned to bob").press("ArrowDown", "ArrowLeft", "Space")

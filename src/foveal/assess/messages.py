@@ -16,14 +16,21 @@ from starlette.requests import Request
 from foveal.assess.security import Refusal
 
 __all__ = [
+    "AboutChange",
     "ActionMessage",
     "Assignment",
     "Cue",
     "Event",
+    "Invitation",
+    "Join",
+    "JoinQuestion",
     "NewDocument",
+    "NewToken",
     "Nothing",
+    "PasswordChange",
     "Setting",
     "UserChange",
+    "UserFile",
     "convert",
     "is_form",
     "read_form",
@@ -35,7 +42,7 @@ _DEEPEST = 12
 
 Name = Annotated[str, Meta(min_length=1, max_length=2000)]
 """The name of a document, topic or user."""
-Password = Annotated[str, Meta(max_length=1024)]
+Secret = Annotated[str, Meta(max_length=1024)]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
 """A whole number; those of JavaScript are exact below this."""
 
@@ -116,12 +123,60 @@ class Assignment(Message, frozen=True):
     assigned: bool
 
 
+class Invitation(Message, frozen=True):
+    """A user to invite."""
+
+    name: Name
+
+
+class UserFile(Message, frozen=True):
+    """Users to add: lines of name, role and topics."""
+
+    csv: str
+    invite: bool = False
+
+
+class AboutChange(Message, frozen=True):
+    """A new title and new guidelines of the campaign."""
+
+    title: str
+    guidelines: str
+
+
+class NewToken(Message, frozen=True):
+    """A token of the API to create."""
+
+    label: Annotated[str, Meta(max_length=100)]
+
+
+class JoinQuestion(Message, frozen=True):
+    """The token of an invitation."""
+
+    token: Secret
+
+
+class Join(Message, frozen=True):
+    """The token of an invitation, and the password that the invited person chose."""
+
+    token: Secret
+    password: Secret
+
+
+class PasswordChange(Message, frozen=True):
+    """The present and the new password of a user."""
+
+    old: Secret
+    new: Secret
+
+
 class UserChange(Message, frozen=True):
     """A new account, or a change of one."""
 
     name: Name
     role: Literal["assessor", "organiser"] | None = None
-    password: Password | None = None
+    password: Secret | None = None
+    topics: tuple[Name, ...] = ()
+    """Topics to assign, in addition to others."""
 
 
 def convert(data: Any, kind: type[_T]) -> _T:

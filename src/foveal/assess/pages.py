@@ -16,6 +16,7 @@ from starlette.responses import Response
 from foveal.assess.accounts import FEWEST
 from foveal.assess.adjudication import Case, cases
 from foveal.assess.api import MOST_FOUND, query_text
+from foveal.assess.organising import COMBINATIONS, EXPORTS, backup, export
 from foveal.assess.procedure import relevant
 from foveal.assess.site import CONDITIONS, Condition, Endpoint, Site, Visit
 from foveal.assess.store import FINAL, CollectionDocument
@@ -174,8 +175,32 @@ def _organise(site: Site, visit: Visit, _: Request) -> Response:
         rows_of=Counter(row.topic for row in progress),
         assessors=sorted(judging),
         assigned=assigned,
-        users=users,
+    )
+
+
+def _people(site: Site, visit: Visit, _: Request) -> Response:
+    campaign = site.campaign
+    return site.render(
+        "people.html",
+        visit,
+        here="people",
+        users=campaign.users(),
+        topics_of={user.name: campaign.assigned(user.name) for user in campaign.users()},
+        invited=campaign.invitations(),
         fewest=FEWEST,
+    )
+
+
+def _settings(site: Site, visit: Visit, _: Request) -> Response:
+    return site.render(
+        "campaign.html",
+        visit,
+        here="campaign",
+        formats=EXPORTS,
+        combinations=COMBINATIONS,
+        names=[user.name for user in site.campaign.users()],
+        topics=site.campaign.topics.ids,
+        tokens=site.campaign.tokens(),
     )
 
 
@@ -282,6 +307,10 @@ ENDPOINTS = (
     Endpoint("GET", "/topics/{topic}/collection", _collection),
     Endpoint("GET", "/topics/{topic}/documents/{doc:path}", _article),
     Endpoint("GET", "/organise", _organise, "organiser"),
+    Endpoint("GET", "/organise/people", _people, "organiser"),
+    Endpoint("GET", "/organise/campaign", _settings, "organiser"),
+    Endpoint("GET", "/organise/export", export, "organiser"),
+    Endpoint("GET", "/organise/backup", backup, "organiser"),
     Endpoint("GET", "/organise/agreement", _agreement, "organiser"),
     Endpoint("GET", "/organise/adjudicate", _adjudicate, "organiser"),
     Endpoint("GET", "/organise/log", _log, "organiser"),

@@ -34,7 +34,7 @@ from foveal.assess.schema import error_code
 from foveal.assess.security import SAFE, Guard, Refusal, check_token
 from foveal.assess.site import STATIC, Endpoint, Site, Visit, quoted
 from foveal.assess.store import Campaign
-from foveal.errors import FovealError, InputError
+from foveal.errors import FovealError, InputError, Problem
 
 __all__ = ["ENDPOINTS", "LOOPBACK", "create_app", "listen", "serve", "web_server"]
 
@@ -122,7 +122,10 @@ def create_app(
         site.close()
 
     async def explain(scope: Scope, error: Exception) -> Response:
-        return _explain(site, scope, error)
+        if scope["state"].get("visit") is None:  # nothing to read from the database
+            return _explain(site, scope, error)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(site.workers, _explain, site, scope, error)
 
     routes = [Route(e.path, _dispatch(site, e), methods=[e.method]) for e in ENDPOINTS]
     static = Mount("/static", StaticFiles(directory=STATIC))
@@ -134,13 +137,14 @@ def _dispatch(site: Site, endpoint: Endpoint) -> Callable[[Request], Any]:
     """Return the function that checks a request and has its handler answer in a worker thread."""
 
     def work(request: Request) -> Response:
-        visit = request.state.visit = site.visit(request)
+        by_token = site.visit_by_token(request) if endpoint.by_token else None
+        visit = request.state.visit = by_token or site.visit(request)
         if visit is None:
             if endpoint.needs != "nobody":
                 raise Refusal(401, "login", "You are not signed in.")
             return endpoint.handler(site, None, request)
         # The form to sign in has a token of its own: there may be no session yet.
-        if endpoint.method not in SAFE and endpoint.path != "/login":
+        if endpoint.method not in SAFE and endpoint.path != "/login" and not visit.by_token:
             token = request.headers.get("x-csrf-token")
             if token is None and is_form(request):
                 token = read_form(request).get("csrf")
@@ -172,13 +176,12 @@ def _explain(site: Site, scope: Scope, error: Exception) -> Response:
         back = f"{quoted(path)}?{query}".rstrip("?")
         where = "/login" if back == "/" else f"/login?{urlencode({'next': back})}"
         return RedirectResponse(site.url(where), 303)
-    page = site.render(
-        "problem.html",
-        scope["state"].get("visit"),
-        status=refusal.status,
-        title=_TITLES.get(refusal.status, "That did not work"),
-        reason=refusal.reason,
-    )
+    title = _TITLES.get(refusal.status, "That did not work")
+    given: dict[str, Any] = {"status": refusal.status, "title": title, "reason": refusal.reason}
+    try:
+        page = site.render("problem.html", scope["state"].get("visit"), **given)
+    except sqlite3.Error:
+        page = site.render("problem.html", None, **given)
     page.headers.update(refusal.headers)
     return page
 
@@ -193,6 +196,9 @@ def _make_refusal(error: Exception, path: str) -> Refusal:
         case HTTPException(status_code=status, headers=headers):
             reason = "This request is not allowed here."
             return Refusal(status, "method", reason, dict(headers or {}))
+        case InputError(problems=[Problem(code="campaign.damaged"), *_]):
+            _LOG.error("the campaign is damaged: %s", error)
+            return Refusal(503, *_DAMAGED)
         case InputError():
             _LOG.error("the collection cannot be read: %s", error)
             return Refusal(503, "collection", "The document cannot be read from the collection.")

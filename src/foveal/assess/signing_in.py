@@ -1,4 +1,4 @@
-"""Signing in and out: the form, the one-time link of a local server, the end of a session."""
+"""Signing in and out: the form, one-time links, invitations, passwords of one's own."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from hmac import compare_digest
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from foveal.assess.accounts import check_password
-from foveal.assess.messages import read_form
+from foveal.assess.accounts import FEWEST, check_password, encode_password
+from foveal.assess.messages import Join, JoinQuestion, PasswordChange, read_form, read_json
 from foveal.assess.security import Refusal, is_own_path
-from foveal.assess.site import Endpoint, Site, Visit
+from foveal.assess.site import Endpoint, Site, Visit, answer, client_address
 
 __all__ = ["ENDPOINTS"]
 
 _LOG = logging.getLogger("foveal.assess")
+_NO_INVITATION = "This invitation was used, has expired or was replaced by a newer one."
 
 
 def _entry_cookie(site: Site) -> str:
@@ -74,29 +75,29 @@ def _login(site: Site, _: Visit | None, request: Request) -> Response:
         problem = "The form was too old. Please try again."
         return _login_form(site, request, problem, back=back, status=403)
     name, password = fields.get("name", ""), fields.get("password", "")
-    address = request.client.host if request.client else ""
-    # In this order: a blocked address must not use up the attempts of others.
-    limits = (
-        (site.addresses, address), (site.tries, f"{name}\n{address}"), (site.names, name)
-    )  # fmt: skip
-    for limit, key in limits:
-        if wait := limit.try_acquire(key):
-            _LOG.warning("too many attempts to sign in from %s", address)
-            minutes = -(-wait // 60)
-            problem = f"Too many attempts. Please wait {minutes} minute{'s' * (minutes > 1)}."
-            page = _login_form(site, request, problem, back=back, status=429)
-            page.headers["Retry-After"] = str(wait)
-            return page
-    user = site.campaign.user(name)
-    if not check_password(password, None if user is None else user.password) or user is None:
-        problem = "Name or password is wrong."
-        return _login_form(site, request, problem, name[:200], back, status=401)
-    for limit, key in limits:
-        limit.release(key)
+    try:
+        _check_password(site, request, name, password)
+    except Refusal as refusal:
+        if refusal.status == 429:
+            _LOG.warning("too many attempts to sign in from %s", client_address(request))
+        page = _login_form(site, request, refusal.reason, name[:200], back, refusal.status)
+        page.headers.update(refusal.headers)
+        return page
     response = _redirect(site, back)
-    site.sign_in(request, response, user.name, "password")
+    site.sign_in(request, response, name, "password")
     response.delete_cookie(_entry_cookie(site), path=site.url("/"))
     return response
+
+
+def _check_password(site: Site, request: Request, name: str, password: str) -> None:
+    """Refuse a wrong name or password, and attempts past the limits."""
+    address = client_address(request)
+    # In this order: a blocked address must not use up the attempts of others.
+    own = f"{name}\n{address}"
+    with site.limited((site.addresses, address), (site.tries, own), (site.names, name)):
+        user = site.campaign.user(name)
+        if not check_password(password, None if user is None else user.password):
+            raise Refusal(401, "password", "Name or password is wrong.")
 
 
 def _start(site: Site, visit: Visit | None, request: Request) -> Response:
@@ -125,9 +126,71 @@ def _logout(site: Site, visit: Visit | None, _: Request) -> Response:
     return response
 
 
+# -- passwords of one's own -----------------------------------------------------------------------
+
+
+def _join_page(site: Site, visit: Visit | None, _: Request) -> Response:
+    return site.render("join.html", visit, fewest=FEWEST)
+
+
+def _invited(site: Site, _: Visit | None, request: Request) -> Response:
+    """Answer whom an invitation is for."""
+    token = read_json(request, JoinQuestion).token
+    with site.limited((site.addresses, client_address(request))):
+        name = site.campaign.invited(token)
+        if name is None:
+            raise Refusal(404, "invitation", _NO_INVITATION)
+    return answer({"name": name})
+
+
+def _join(site: Site, _: Visit | None, request: Request) -> Response:
+    """Set the password of an invited person, who is signed in then; works once."""
+    given = read_json(request, Join)
+    with site.limited((site.addresses, client_address(request))):
+        if site.campaign.invited(given.token) is None:  # before the password is hashed
+            raise Refusal(404, "invitation", _NO_INVITATION)
+    name = site.campaign.accept(given.token, encode_password(given.password))
+    if name is None:
+        raise Refusal(404, "invitation", _NO_INVITATION)
+    response = answer({"name": name})
+    site.sign_in(request, response, name, "invitation")
+    return response
+
+
+def _account(site: Site, visit: Visit, _: Request) -> Response:
+    user = site.campaign.user(visit.name)
+    has_password = user is not None and user.password is not None
+    return site.render(
+        "account.html", visit, here="account", fewest=FEWEST, has_password=has_password
+    )
+
+
+def _change_password(site: Site, visit: Visit, request: Request) -> Response:
+    """Change one's own password; all other sessions end."""
+    given = read_json(request, PasswordChange)
+    user = site.campaign.user(visit.name)
+    if user is None or user.password is not None:
+        try:
+            _check_password(site, request, visit.name, given.old)
+        except Refusal as refusal:
+            if refusal.status == 401:  # the session is fine
+                raise Refusal(422, "password", "The present password is wrong.") from None
+            raise
+    site.campaign.set_password(visit.name, encode_password(given.new))
+    site.campaign.log(visit.name, None, None, "password", {})
+    response = answer({"name": visit.name})
+    site.sign_in(request, response, visit.name, "new password")
+    return response
+
+
 ENDPOINTS = (
     Endpoint("GET", "/login", _login_page, "nobody"),
     Endpoint("POST", "/login", _login, "nobody", hashes=True),
     Endpoint("POST", "/logout", _logout, "nobody"),
     Endpoint("GET", "/start", _start, "nobody"),
+    Endpoint("GET", "/join", _join_page, "nobody"),
+    Endpoint("POST", "/api/invitation", _invited, "nobody"),
+    Endpoint("POST", "/api/join", _join, "nobody", hashes=True),
+    Endpoint("GET", "/account", _account),
+    Endpoint("POST", "/api/account/password", _change_password, hashes=True),
 )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -17,6 +19,7 @@ from starlette.responses import Response
 from foveal.assess.accounts import LocalAccess, RateLimit, Sessions
 from foveal.assess.security import Refusal
 from foveal.assess.store import FINAL, AssessmentSummary, Campaign
+from foveal.errors import counted
 
 __all__ = [
     "CONDITIONS",
@@ -28,6 +31,7 @@ __all__ = [
     "Site",
     "Visit",
     "answer",
+    "client_address",
     "clock",
     "condition",
     "quoted",
@@ -44,6 +48,8 @@ class Visit(NamedTuple):
     organiser: bool
     csrf: str
     token: str
+    """That of the session; empty for a token of the API."""
+    by_token: bool = False
 
 
 Handler = Callable[["Site", Any, Request], Response]
@@ -59,6 +65,8 @@ class Endpoint(NamedTuple):
     needs: Literal["nobody", "user", "organiser"] = "user"
     hashes: bool = False
     """True if it checks passwords, which takes time and memory."""
+    by_token: bool = False
+    """True if tokens of the API may use it."""
 
 
 class Permission(NamedTuple):
@@ -141,6 +149,11 @@ def clock(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else f"{max(1, minutes)} min"
 
 
+def client_address(request: Request) -> str:
+    """Return the address of the browser."""
+    return request.client.host if request.client else ""
+
+
 class Site:
     """A served campaign.
 
@@ -183,6 +196,7 @@ class Site:
         self.addresses = RateLimit(30, 300)
         self.tries = RateLimit(10, 300)
         self.names = RateLimit(60, 300)
+        self.backing_up = Lock()
         self.templates = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
             autoescape=True,
@@ -224,6 +238,29 @@ class Site:
         local = self.local
         owner = local is not None and local.organiser and local.user == user.name
         return Visit(user.name, owner or user.role == "organiser", session.csrf, token)
+
+    def visit_by_token(self, request: Request) -> Visit | None:
+        """Return the organiser in whose name a token of the API acts; refuse an unknown token."""
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        with self.limited((self.addresses, client_address(request))):
+            user = self.campaign.find_token(token.strip()[:200])
+            if user is None:
+                raise Refusal(401, "token", "This token is unknown or revoked.")
+        return Visit(user.name, user.role == "organiser", "", "", by_token=True)
+
+    @contextmanager
+    def limited(self, *limits: tuple[RateLimit, str]) -> Iterator[None]:
+        """Refuse an attempt past one of the limits; an attempt without an error does not count."""
+        for limit, key in limits:
+            if wait := limit.try_acquire(key):
+                minutes = -(-wait // 60)
+                reason = f"Too many attempts. Please wait {counted(minutes, 'minute')}."
+                raise Refusal(429, "attempts", reason, {"Retry-After": str(wait)})
+        yield
+        for limit, key in limits:
+            limit.release(key)
 
     def sign_in(self, request: Request, response: Response, user: str, how: str) -> None:
         """Begin a session with a new token."""
@@ -314,8 +351,9 @@ class Site:
         **given: Any,
     ) -> Response:
         """Render a page from a template."""
+        about = None if visit is None else self.campaign.about()
         text = self.templates.get_template(template).render(
-            user=visit, csrf=csrf if visit is None else visit.csrf, here=here, **given
+            user=visit, about=about, csrf=csrf if visit is None else visit.csrf, here=here, **given
         )
         content = text.encode("utf-8", "replace")
         return Response(content, status, media_type="text/html; charset=utf-8")
