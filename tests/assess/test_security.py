@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
+import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
 
-from assess.attacks import ACTIONS, path_as_is
+from assess.attacks import ACTIONS, CHANGES, path_as_is
 from assess_site import Client, served
 from foveal.assess.security import POLICY, Guard
+from foveal.assess.server import ENDPOINTS
+from foveal.assess.site import Endpoint
 
 # -- what every answer carries --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "where",
-    ["/", "/login", "/topics/1", "/organise", "/api/topics/1/pool", "/nothing", "/static/base.css"],
+    [
+        "/",
+        "/login",
+        "/topics/1",
+        "/organise",
+        "/api/topics/1/pool",
+        "/nothing",
+        "/static/base.css",
+        "/join",
+        "/account",
+    ],
 )
 def test_headers_of_safety_are_on_everything(ann: Client, where: str) -> None:
     headers = ann.get(where).headers
@@ -35,7 +49,10 @@ def test_headers_of_safety_are_on_everything(ann: Client, where: str) -> None:
 def test_no_page_holds_script_or_style_of_its_own(people: list[Client]) -> None:
     import re
 
-    for where in ("/", "/topics/1", "/topics/1/collection", "/organise", "/organise/log"):
+    for where in (
+        "/", "/topics/1", "/topics/1/collection", "/organise", "/organise/log", "/account", "/join",
+        "/organise/people", "/organise/campaign",
+    ):  # fmt: skip
         page = people[2].get(where).text
         assert re.findall(r"<script(?![^>]* src=)", page) == []
         assert re.findall(r"<style|style=|\son\w+=", page) == []
@@ -180,6 +197,68 @@ def test_without_a_session_there_is_nothing(ann: Client, url: str) -> None:
         assert nobody.get("/api/topics/1/pool").status_code == 401
         nobody.http.cookies.set(ann.session, "' OR 1=1 --")
         assert nobody.get("/api/topics/1/pool").status_code == 401
+
+
+# -- every address --------------------------------------------------------------------------------
+
+OPEN = {
+    "GET /login", "POST /login", "POST /logout", "GET /start", "GET /healthz", "GET /join",
+    "POST /api/invitation", "POST /api/join",
+}  # fmt: skip
+"""All that answers without a session; each has tests of its own."""
+
+
+def _ask(client: Client, endpoint: Endpoint, **options: Any) -> httpx.Response:
+    path = endpoint.path.replace("{topic}", "1").replace("{doc:path}", "ferries")
+    path = path.replace("{number:int}", "1")
+    if endpoint.method == "GET":
+        return client.get(path, **options)
+    return client.send(path, {}, endpoint.method, **options)
+
+
+def _name(endpoint: Endpoint) -> str:
+    return f"{endpoint.method} {endpoint.path}"
+
+
+def test_no_address_is_open_by_accident() -> None:
+    assert {_name(e) for e in ENDPOINTS if e.needs == "nobody"} == OPEN
+    changes = {_name(e) for e in ENDPOINTS if e.method != "GET"} - OPEN
+    tried = {
+        f"{method} {path}".replace("topics/1", "topics/{topic}")
+        .replace("ferries", "{doc:path}")
+        .replace("tokens/1", "tokens/{number:int}")
+        for method, path in CHANGES
+    }
+    assert tried == changes
+    for endpoint in ENDPOINTS:
+        organises = endpoint.path.startswith("/organise")
+        assert not organises or endpoint.needs == "organiser"
+        if endpoint.by_token:
+            assert endpoint.needs == "organiser"
+            assert endpoint.path.startswith("/api/")
+            assert "token" not in endpoint.path
+
+
+@pytest.mark.parametrize("endpoint", [e for e in ENDPOINTS if e.needs != "nobody"], ids=_name)
+def test_every_other_address_needs_a_session(url: str, endpoint: Endpoint) -> None:
+    with Client(url) as nobody:
+        for headers in ({}, {"X-CSRF-Token": "x"}, {"Authorization": "Basic YTpi"}):
+            answer = _ask(nobody, endpoint, headers=headers)
+            assert answer.status_code == (401 if endpoint.path.startswith("/api/") else 303)
+        answer = _ask(nobody, endpoint, headers={"Authorization": "Bearer x"})
+        assert answer.status_code in (401, 303, 429)
+
+
+@pytest.mark.parametrize("endpoint", [e for e in ENDPOINTS if e.needs == "organiser"], ids=_name)
+def test_every_address_of_organisers_is_closed_to_assessors(
+    people: list[Client], endpoint: Endpoint
+) -> None:
+    ann, _, olga = people
+    answer = _ask(ann, endpoint)
+    assert answer.status_code == 403
+    if endpoint.path.startswith("/api/"):
+        assert answer.json()["error"] == "role"
+    assert _ask(olga, endpoint).status_code in (200, 422)
 
 
 # -- hosts ----------------------------------------------------------------------------------------

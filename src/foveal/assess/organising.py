@@ -277,9 +277,12 @@ def export(site: Site, visit: Visit, request: Request) -> Response:
                 everything=given.get("all") == "1",
             )
         except InputError as error:
-            if error.problems[0].code == "campaign.empty":
-                raise Refusal(422, "empty", "No document is validated yet.") from None
-            raise
+            problem = error.problems[0]
+            if problem.code == "campaign.damaged":
+                raise
+            if problem.code == "campaign.empty":
+                raise Refusal(422, "empty", "There is nothing to export yet.") from None
+            raise Refusal(422, "format", f"{form} cannot hold this: {problem.text}.") from None
         if target.is_dir():
             packed = io.BytesIO()
             with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
