@@ -155,6 +155,50 @@ def test_the_link_of_a_local_server_opens_home(browser: Any, path: Path) -> None
         stranger.context.close()
 
 
+def test_everything_works_below_a_path_of_a_proxy(browser: Any, path: Path) -> None:
+    with served(path, root="/water") as address:
+        page = browser.new_context().new_page()
+        said: list[str] = []
+        page.on("requestfailed", lambda request: said.append(request.url))
+        page.on("response", lambda one: said.append(one.url) if one.status >= 400 else None)
+        page.goto(f"{address}/water/topics/1")
+        page.fill("#name", "olga")
+        page.fill("#password", PASSWORD)
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{address}/water/topics/1")
+        page.keyboard.press("2")
+        page.wait_for_url(f"{address}/water/")
+        page.keyboard.press("o")
+        page.wait_for_url(f"{address}/water/organise")
+        page.get_by_label("bob judges topic 2").click()
+        page.locator("#said", has_text="✓ Topic 2 is taken from bob").wait_for()
+        page.keyboard.press("u")
+        page.wait_for_url(f"{address}/water/organise/people")
+        page.get_by_role("button", name="Reset the password of ann").click()
+        page.locator("#links-title:focus").wait_for()
+        link = page.get_by_label("Link of ann", exact=True).input_value()
+        assert link.startswith(f"{address}/water/join#")
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_url(f"{address}/water/login")
+        page.goto(link)
+        page.locator("#new:focus").wait_for()
+        page.keyboard.type("nine ferries")
+        page.locator("#again").fill("nine ferries")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{address}/water/")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{address}/water/topics/1")
+        page.keyboard.press("c")
+        page.keyboard.type("ferry")
+        page.locator("#said", has_text="✓ Saved").wait_for()
+        page.keyboard.press("s")
+        page.wait_for_url(f"{address}/water/topics/1/collection")
+        page.get_by_role("button", name="Add Tunnels").click()
+        page.locator("#said", has_text="✓ Added").wait_for()
+        assert said == []
+        page.context.close()
+
+
 # -- home and pool --------------------------------------------------------------------------------
 
 
