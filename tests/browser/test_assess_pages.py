@@ -191,6 +191,7 @@ def test_everything_works_below_a_path_of_a_proxy(browser: Any, path: Path) -> N
         page.keyboard.press("c")
         page.keyboard.type("ferry")
         page.locator("#said", has_text="✓ Saved").wait_for()
+        page.keyboard.press("Escape")
         page.keyboard.press("s")
         page.wait_for_url(f"{address}/water/topics/1/collection")
         page.get_by_role("button", name="Add Tunnels").click()

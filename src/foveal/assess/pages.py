@@ -213,10 +213,10 @@ def _agreement(site: Site, visit: Visit, _: Request) -> Response:
     except UsageError:  # no document has two assessors yet
         problem = "No document of a topic was validated by two assessors yet."
         return site.render("agreement.html", visit, here="agreement", problem=problem, tables=[])
-    by_topic = [
-        replace(table, title=f"{table.title}, by topic") for table in found.tables(per_topic=True)
-    ]
-    tables = [*found.tables(), *by_topic]
+    together, tables = found.tables(), found.tables()
+    for table, known in zip(found.tables(per_topic=True), together, strict=True):
+        rows = tuple(row for row in table.rows if row not in known.rows)
+        tables.append(replace(table, title=f"{table.title}, by topic", rows=rows, notes=()))
     problem = " ".join(found.notes)
     return site.render("agreement.html", visit, here="agreement", problem=problem, tables=tables)
 

@@ -1,5 +1,5 @@
 // Title, guidelines and tokens; export and backup are plain links and forms.
-import { call, keys, say, tell } from "./base.js";
+import { call, keys, say, showTimes, tell } from "./base.js";
 import { copy } from "./copying.js";
 import { at } from "./root.js";
 
@@ -16,6 +16,7 @@ $("about").addEventListener("submit", async event => {
 async function refreshTokens() {
   const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
   $("tokens").replaceWith(page.getElementById("tokens"));
+  showTimes($("tokens"));
 }
 $("token").addEventListener("submit", async event => {
   event.preventDefault();

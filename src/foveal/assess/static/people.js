@@ -1,5 +1,5 @@
 // Accounts one by one or from CSV, and invitations.
-import { call, keys, say, tell } from "./base.js";
+import { call, keys, say, showTimes, tell } from "./base.js";
 import { copy } from "./copying.js";
 import { at } from "./root.js";
 
@@ -16,6 +16,7 @@ function made(tag, attributes = {}, ...children) {
 async function refresh() {
   const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
   for (const id of ["people", "names"]) $(id).replaceWith(page.getElementById(id));
+  showTimes($("people"));
 }
 
 // -- invitations -------------------------------------------------------------------------------
