@@ -90,18 +90,19 @@ CREATE TABLE sessions (
 ) WITHOUT ROWID;
 """
 
-_CREDENTIALS = """
-CREATE TABLE IF NOT EXISTS invitations (
+_INVITATIONS = """
+CREATE TABLE invitations (
     user TEXT PRIMARY KEY REFERENCES users (name), token_hash TEXT NOT NULL UNIQUE,
     expires TEXT NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS tokens (
+"""
+_TOKENS = """
+CREATE TABLE tokens (
     id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL REFERENCES users (name),
     label TEXT NOT NULL, token_hash TEXT NOT NULL UNIQUE, created TEXT NOT NULL, used TEXT
 );
 """
-
-MIGRATIONS: dict[int, str] = {1: _CREDENTIALS}
+MIGRATIONS: dict[int, str] = {1: _INVITATIONS + _TOKENS}
 """Statements that upgrade each version of the tables to the next one."""
 
 _ONLY_GROW = """
@@ -125,11 +126,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def prepare(connection: sqlite3.Connection) -> None:
     """Create the tables of a new campaign."""
-    script = (
-        _TABLES
-        + _CREDENTIALS
-        + "".join(_ONLY_GROW.format(table=name) for name in ("actions", "events"))
-    )
+    logs = (_ONLY_GROW.format(table=name) for name in ("actions", "events"))
+    script = "".join((_TABLES, _INVITATIONS, _TOKENS, *logs))
     connection.executescript(script)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
