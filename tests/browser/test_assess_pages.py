@@ -589,6 +589,44 @@ def test_axe_finds_no_barrier(browser: Any, finished: str, name: str) -> None:
     page.context.close()
 
 
+@needs_axe
+def test_axe_finds_no_barrier_in_what_comes_up(browser: Any, path: Path) -> None:
+    """Links, problems, tokens, guidelines, and the page of an invitation."""
+    with served(judged(path)) as address:
+        page = arrived(browser, address, "olga", bypass_csp=True)
+
+        def check(what: str) -> None:
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                assert (what, barriers(page)) == (what, [])
+
+        page.goto(f"{address}/organise/people")
+        page.locator("#csv").fill("ann\ncyd,king")
+        page.locator("#import button").click()
+        page.locator("#csv-problems li").first.wait_for()
+        check("problems")
+        page.locator("#csv").fill("cyd\ndee")
+        page.locator("#import button").click()
+        page.locator("#links-title:focus").wait_for()
+        check("links")
+        link = page.get_by_label("Link of cyd", exact=True).input_value()
+        page.goto(f"{address}/organise/campaign")
+        page.locator("#label").fill("nightly")
+        page.keyboard.press("Enter")
+        page.locator("#secret:focus").wait_for()
+        check("token")
+        page.locator("#secret").evaluate("node => node.blur()")
+        page.keyboard.press("G")
+        check("guidelines")
+        page.goto(link)
+        page.locator("#new:focus").wait_for()
+        check("invitation")
+        page.goto(link.replace("join#", "join?again#x"))
+        page.locator("#problem").wait_for()
+        check("no invitation")
+        page.context.close()
+
+
 def test_print_leaves_out_what_only_a_screen_needs(browser: Any, finished: str) -> None:
     page = arrived(browser, finished, "olga")
     page.goto(f"{finished}/organise")

@@ -88,7 +88,7 @@ $("import").addEventListener("submit", async event => {
   } catch (error) {
     say(error.message, "bad");
     const found = error.body?.problems ?? [];
-    problems.replaceChildren(...found.map(({ line, reason }) => made("li", {}, `line ${line}: ${reason}`)));
+    problems.firstElementChild.replaceChildren(...found.map(({ line, reason }) => made("li", {}, `line ${line}: ${reason}`)));
     problems.hidden = !found.length;
   }
 });
