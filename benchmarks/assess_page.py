@@ -80,7 +80,7 @@ def _served(folder: Path, options: Namespace) -> Iterator[tuple[Any, str]]:
     import uvicorn
 
     from foveal.analysis.pooling import pool
-    from foveal.assess.actions import Action, State
+    from foveal.assess.actions import Replace, State
     from foveal.assess.server import create_app, listen
     from foveal.assess.store import Campaign
     from foveal.collection import Collection, build_index
@@ -110,7 +110,7 @@ def _served(folder: Path, options: Namespace) -> Iterator[tuple[Any, str]]:
                 name,
                 f"benchmark-{name}",
                 0,
-                Action("replace", state=state),
+                Replace(state=state),
                 length=document.length,
                 digest=document.sha256,
             )

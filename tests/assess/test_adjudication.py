@@ -9,7 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assess_site import make_campaign
-from foveal.assess.actions import Action, Spans, State, add_span
+from foveal.assess.actions import (
+    Action,
+    EntryPoint,
+    Grade,
+    Highlight,
+    Note,
+    Spans,
+    State,
+    Unhighlight,
+    Validate,
+    add_span,
+)
 from foveal.assess.adjudication import adopt_agreed, cases, differences, f1
 from foveal.assess.messages import ActionMessage, convert
 from foveal.assess.security import Refusal
@@ -60,7 +71,7 @@ def judge(campaign: Campaign, name: str, topic: str, doc: str, *actions: Action)
         )  # fmt: skip
 
 
-MARKED = (Action("highlight", 7, 12), Action("bep", 7), Action("validate"))
+MARKED = (Highlight(7, 12), EntryPoint(7), Validate())
 
 
 def test_only_what_all_have_validated_alike_becomes_final(campaign: Campaign) -> None:
@@ -68,7 +79,7 @@ def test_only_what_all_have_validated_alike_becomes_final(campaign: Campaign) ->
         for name in ("ann", "bob"):
             judge(campaign, name, "1", "bridges", *MARKED)
         judge(campaign, "ann", "1", "ferries", *MARKED)
-        judge(campaign, "bob", "1", "ferries", Action("validate"))
+        judge(campaign, "bob", "1", "ferries", Validate())
         judge(campaign, "ann", "2", "fords", *MARKED)  # bob has not yet
         found = {(case.topic, case.doc): case for case in cases(campaign)}
         assert found["1", "ferries"].differ == ("relevance",)
@@ -86,7 +97,7 @@ def test_a_decision_that_was_begun_is_left_alone(campaign: Campaign) -> None:
     with campaign:
         for name in ("ann", "bob"):
             judge(campaign, name, "1", "bridges", *MARKED)
-        judge(campaign, FINAL, "1", "bridges", Action("note", text="to think about"))
+        judge(campaign, FINAL, "1", "bridges", Note(text="to think about"))
         assert adopt_agreed(campaign, "olga") == 0
         assert campaign.state(FINAL, "1", "bridges")[1].spans == ()
 
@@ -94,7 +105,7 @@ def test_a_decision_that_was_begun_is_left_alone(campaign: Campaign) -> None:
 def test_what_is_no_longer_validated_is_no_case(campaign: Campaign) -> None:
     with campaign:
         judge(campaign, "ann", "1", "bridges", *MARKED)
-        judge(campaign, "ann", "1", "bridges", Action("unhighlight", 7, 9))
+        judge(campaign, "ann", "1", "bridges", Unhighlight(7, 9))
         assert cases(campaign) == []
 
 
@@ -102,10 +113,10 @@ def test_a_grade_left_behind_keeps_nothing_from_becoming_final(tmp_path: Path) -
     """Somebody grades an element, and then takes its highlight away."""
     path = make_campaign(tmp_path, assessors=("ann",), procedure="2005")
     with Campaign.open(path) as campaign:
-        grade = Action("grade", path="/article[1]", grade={"exhaustivity": "2"})
-        judge(campaign, "ann", "1", "bridges", MARKED[0], grade, Action("unhighlight", 7, 12))
-        judge(campaign, "ann", "1", "bridges", Action("validate"))
-        judge(campaign, "ann", "1", "ferries", Action("validate"))
+        grade = Grade(path="/article[1]", grade={"exhaustivity": "2"})
+        judge(campaign, "ann", "1", "bridges", MARKED[0], grade, Unhighlight(7, 12))
+        judge(campaign, "ann", "1", "bridges", Validate())
+        judge(campaign, "ann", "1", "ferries", Validate())
         assert adopt_agreed(campaign, "olga") == 2
         assert campaign.state(FINAL, "1", "bridges")[1].validated
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from assess.campaigns import POOL, TOPICS, act, index_of, pool_text
 from command import Outcome, call
 from foveal.assess.accounts import check_password
-from foveal.assess.actions import Action
-from foveal.assess.assigning import shared_out
+from foveal.assess.actions import EntryPoint, Highlight, Validate
+from foveal.assess.adjudication import assign_evenly
 from foveal.assess.store import Campaign
 from foveal.formats import read_judgements, write_topics
 from foveal.model import Topics
@@ -67,9 +67,9 @@ def validated(*docs: str, assessor: str = "ann") -> None:
     """A few highlights, as the server saves them."""
     with Campaign.open("c") as campaign:
         for doc in docs:
-            act(campaign, Action("highlight", 2, 8), doc=doc, assessor=assessor)
-            act(campaign, Action("bep", 3), doc=doc, assessor=assessor)
-            act(campaign, Action("validate"), doc=doc, assessor=assessor)
+            act(campaign, Highlight(2, 8), doc=doc, assessor=assessor)
+            act(campaign, EntryPoint(3), doc=doc, assessor=assessor)
+            act(campaign, Validate(), doc=doc, assessor=assessor)
 
 
 # -- init -----------------------------------------------------------------------------------------
@@ -179,10 +179,10 @@ def test_topics_are_assigned_and_taken_back(made: Assess) -> None:
     st.integers(0, 2),
 )
 @settings(max_examples=40)
-def test_topics_are_shared_out_evenly(work: dict[str, int], each: int, taken: int) -> None:
+def test_topics_are_assign_evenly_evenly(work: dict[str, int], each: int, taken: int) -> None:
     names = ["ann", "bob", "cy", "dee", "eve"]
     present = dict.fromkeys(list(work)[:taken], names[:1])
-    new = shared_out(work, names, each, present)
+    new = assign_evenly(work, names, each, present)
     every = new + [(topic, name) for topic, those in present.items() for name in those]
     assert len(set(every)) == len(every) == each * len(work)
     if not present:
@@ -289,7 +289,7 @@ def test_a_backup_is_whole_while_others_write(made: Assess) -> None:
         with Campaign.open("c") as campaign:
             start = 0
             while not stop.is_set():
-                act(campaign, Action("highlight", start % 20, start % 20 + 2), doc="sea")
+                act(campaign, Highlight(start % 20, start % 20 + 2), doc="sea")
                 start += 3
 
     writer = threading.Thread(target=write)

@@ -10,14 +10,14 @@ import pytest
 
 from assess.campaigns import ANN, act, make
 from command import call
-from foveal.assess.actions import Action
+from foveal.assess.actions import Highlight
 
 
 @pytest.fixture
 def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     with make(tmp_path) as made:
-        act(made, Action("highlight", 1, 4))
+        act(made, Highlight(1, 4))
     return made.path
 
 

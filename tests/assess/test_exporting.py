@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 
 import foveal
 from assess.campaigns import ANN, BOB, POOL, act, make, pool_of
-from foveal.assess.actions import Action, State, add_span
+from foveal.assess.actions import (
+    Action,
+    EntryPoint,
+    Grade,
+    Highlight,
+    Replace,
+    State,
+    Undo,
+    Validate,
+    add_span,
+)
 from foveal.assess.exporting import import_judgements, judgements, prepared
 from foveal.assess.store import FINAL, Campaign
 from foveal.collection import Collection, build_index
@@ -48,7 +58,7 @@ def assess(
     for span in spans:
         united = add_span(united, *span)
     state = State(united, united[0][0] if united else None, validated=True)
-    act(campaign, Action("replace", state=state), doc=doc, **given)
+    act(campaign, Replace(state=state), doc=doc, **given)
     return state
 
 
@@ -110,8 +120,8 @@ def test_exported_spans_are_the_text_that_was_selected(
 
 def test_only_what_is_validated_is_exported_unless_all_is_asked_for(campaign: Campaign) -> None:
     assess(campaign, [(0, 5)])
-    act(campaign, Action("highlight", 1, 3), doc="sea")
-    act(campaign, Action("validate"), doc="deep/script", assessor=BOB)
+    act(campaign, Highlight(1, 3), doc="sea")
+    act(campaign, Validate(), doc="deep/script", assessor=BOB)
     assert rows(judgements(campaign)) == [
         ("1", "deep/script", BOB, -1, []),
         ("1", "music", ANN, 0, [(0, 5)]),
@@ -150,16 +160,16 @@ def test_a_run_can_be_evaluated_on_an_export(campaign: Campaign, tmp_path: Path)
 
 
 def exhaustivity(path: str, value: str) -> Action:
-    return Action("grade", path=path, grade={"exhaustivity": value})
+    return Grade(path=path, grade={"exhaustivity": value})
 
 
 def test_2005_exhaustivity_given_and_inferred_comes_out_with_sizes(tmp_path: Path) -> None:
     with make(tmp_path, procedure="2005") as campaign:
         p = campaign.collection.element("sea", "/doc/p[1]")
-        act(campaign, Action("highlight", p.start, p.start + 7), doc="sea")
-        act(campaign, Action("bep", p.start), doc="sea")
+        act(campaign, Highlight(p.start, p.start + 7), doc="sea")
+        act(campaign, EntryPoint(p.start), doc="sea")
         act(campaign, exhaustivity(p.xpath, "1"), doc="sea")
-        act(campaign, Action("validate"), doc="sea")
+        act(campaign, Validate(), doc="sea")
         found = judgements(campaign)
         length = campaign.document("sea").length
         expected = [
@@ -179,8 +189,8 @@ def test_2003_grades_come_out_with_how_they_came_about(tmp_path: Path) -> None:
     with make(tmp_path, procedure="2003") as campaign:
         for path, pair in (("/doc[1]", "21"), ("/doc[1]/p[1]", "23"), ("/doc[1]/p[2]", "00")):
             grade = dict(zip(("exhaustivity", "specificity"), pair, strict=True))
-            act(campaign, Action("grade", path=path, grade=grade), doc="sea")
-        act(campaign, Action("validate"), doc="sea")
+            act(campaign, Grade(path=path, grade=grade), doc="sea")
+        act(campaign, Validate(), doc="sea")
         found = judgements(campaign)
         assert not found.has_text
         assert found.relevant.tolist() == [True]
@@ -200,14 +210,14 @@ def test_2003_grades_come_out_with_how_they_came_about(tmp_path: Path) -> None:
 def test_graded_assessments_go_out_and_in_and_out_again(tmp_path: Path, procedure: str) -> None:
     with make(tmp_path, procedure=procedure) as campaign:
         if procedure == "2005":
-            act(campaign, Action("highlight", 3, 14), doc="sea")
-            act(campaign, Action("bep", 3), doc="sea")
+            act(campaign, Highlight(3, 14), doc="sea")
+            act(campaign, EntryPoint(3), doc="sea")
             for path in ("/doc[1]/head[1]", "/doc[1]/p[1]"):
                 act(campaign, exhaustivity(path, "?"), doc="sea")
         else:
             pair = {"exhaustivity": "0", "specificity": "0"}
-            act(campaign, Action("grade", path="/doc[1]", grade=pair), doc="sea")
-        act(campaign, Action("validate"), doc="sea")
+            act(campaign, Grade(path="/doc[1]", grade=pair), doc="sea")
+        act(campaign, Validate(), doc="sea")
         found = judgements(campaign)
         write_judgements(found, tmp_path / "j", "jsonl")
         counts = import_judgements(campaign, read_judgements(tmp_path / "j"), BOB)
@@ -259,7 +269,7 @@ def test_documents_that_were_assessed_are_kept_unless_they_shall_be_replaced(
     assert campaign.state(ANN, "1", "sea")[1].spans == ((0, 5),)
     assert import_judgements(campaign, given, ANN, replace=True)["imported"] == 1
     assert campaign.state(ANN, "1", "sea")[1].spans == ((7, 10),)
-    assert act(campaign, Action("undo"), doc="sea").state.spans == ((0, 5),)
+    assert act(campaign, Undo(), doc="sea").state.spans == ((0, 5),)
 
 
 def test_what_lacks_an_entry_point_waits_for_the_assessor(campaign: Campaign) -> None:

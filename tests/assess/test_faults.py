@@ -26,7 +26,7 @@ import foveal
 from assess.serving import PAUSE, TRIES, Answer, Page, Server, running
 from assess.small_disk import LONG_NOTE, on_small_disk
 from assess_site import make_campaign
-from foveal.assess.actions import Action
+from foveal.assess.actions import EntryPoint
 from foveal.assess.store import Campaign
 
 ACTIONS = 1000
@@ -512,7 +512,7 @@ def test_a_backup_does_not_begin_again_whenever_somebody_writes(campaign: Path) 
         measured = {"length": document.length, "digest": document.sha256}
 
         def act() -> None:
-            action, number = Action("bep", len(steps)), len(steps)
+            action, number = EntryPoint(len(steps)), len(steps)
             used.act("ann", TOPIC, "ferries", f"action-{number}", number, action, **measured)
 
         def between(done: int, total: int) -> None:

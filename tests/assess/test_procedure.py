@@ -8,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assess.campaigns import tree
-from foveal.assess.actions import Action, RefusedError, State, after
+from foveal.assess.actions import (
+    Action,
+    EntryPoint,
+    Grade,
+    Highlight,
+    RefusedError,
+    Replace,
+    State,
+    after,
+)
 from foveal.assess.documents import Elements
 from foveal.assess.procedure import (
     EXHAUSTIVITY,
@@ -45,7 +54,7 @@ def both(exhaustivity: str, specificity: str) -> dict[str, str]:
 
 
 def grade(path: str, value: str) -> Action:
-    return Action("grade", path=path, grade={"exhaustivity": value})
+    return Grade(path=path, grade={"exhaustivity": value})
 
 
 def refusal(procedure: str, state: State, action: Action) -> str:
@@ -144,11 +153,11 @@ def test_2005_refuses_what_is_no_grade_and_what_has_no_text() -> None:
     assert "no element '/a[1]/q[1]'" in refusal("2005", state, grade("/a[1]/q[1]", "1"))
     assert "no highlighted text" in refusal("2005", state, grade(P3, "1"))
     assert "no highlighted text" in refusal("2005", state, grade(B, "1"))
-    two = Action("grade", path=P1, grade=both("1", "1"))
+    two = Grade(path=P1, grade=both("1", "1"))
     assert "graded by exhaustivity; found exhaustivity and specificity" in refusal(
         "2005", state, two
     )
-    refuse("2005", graded(P1="2", S1="2"), Action("grade", path=P1, grade={}), ARTICLE)
+    refuse("2005", graded(P1="2", S1="2"), Grade(path=P1, grade={}), ARTICLE)
 
 
 # -- 2003 -----------------------------------------------------------------------------------------
@@ -160,9 +169,9 @@ def test_2003_asks_for_the_pooled_elements_and_knows_no_highlights() -> None:
     assert missing("2003", state, ARTICLE, [P1]) == []
     assert relevant("2003", state)
     assert not relevant("2003", State(grades={P1: both("0", "0")}))
-    for action in (Action("highlight", 0, 3), Action("bep", 3)):
+    for action in (Highlight(0, 3), EntryPoint(3)):
         assert "no highlights" in refusal("2003", State(), action)
-    said = refusal("2003", State(), Action("replace", state=State(((0, 3),))))
+    said = refusal("2003", State(), Replace(state=State(((0, 3),))))
     assert "has no highlights" in said
 
 
@@ -181,14 +190,14 @@ def test_2003_nothing_relevant_in_an_element_settles_what_is_in_it() -> None:
 
 @pytest.mark.parametrize("pair", [("0", "1"), ("2", "0")])
 def test_2003_not_exhaustive_and_not_specific_come_together(pair: tuple[str, str]) -> None:
-    said = refusal("2003", State(), Action("grade", path=P1, grade=both(*pair)))
+    said = refusal("2003", State(), Grade(path=P1, grade=both(*pair)))
     assert "both are 0 or neither is" in said
 
 
 def test_a_state_that_replaces_all_is_looked_at_grade_by_grade() -> None:
-    wrong = Action("replace", state=graded(S1="1", P1="2"))
+    wrong = Replace(state=graded(S1="1", P1="2"))
     assert "at least as exhaustive" in refusal("2005", State(), wrong)
-    refuse("2005", State(), Action("replace", state=graded(S1="2", P1="2")), ARTICLE)
+    refuse("2005", State(), Replace(state=graded(S1="2", P1="2")), ARTICLE)
 
 
 # -- properties -----------------------------------------------------------------------------------
@@ -288,8 +297,8 @@ def test_2005_a_grade_that_comes_back_with_its_text_has_to_fit() -> None:
 def test_2005_a_state_may_hold_grades_of_text_that_is_no_longer_highlighted() -> None:
     """As an assessor leaves it behind; what is no grade is refused all the same."""
     stale = graded(((30, 40),), P1="2", S1="1")
-    refuse("2005", State(), Action("replace", state=stale), ARTICLE)
+    refuse("2005", State(), Replace(state=stale), ARTICLE)
     wrong = graded(((30, 40),), P1="7")
-    assert "not a grade of 2005" in refusal("2005", State(), Action("replace", state=wrong))
+    assert "not a grade of 2005" in refusal("2005", State(), Replace(state=wrong))
     inner = graded(((10, 15),), P1="2", S1="1")
-    assert "at least as exhaustive" in refusal("2005", State(), Action("replace", state=inner))
+    assert "at least as exhaustive" in refusal("2005", State(), Replace(state=inner))

@@ -29,7 +29,7 @@ from assess.campaigns import (
     write_documents,
 )
 from foveal.assess import schema
-from foveal.assess.actions import Action
+from foveal.assess.actions import Highlight, Validate
 from foveal.assess.documents import page_digest
 from foveal.assess.store import Campaign
 from foveal.collection import BuildOptions, Collection, build_index
@@ -295,8 +295,8 @@ def test_progress_counts_what_was_seen_validated_and_found(campaign: Campaign) -
     campaign.log(ANN, "1", "sea", "time", {"seconds": 12.5})
     campaign.log(ANN, "1", "music", "view", {})
     campaign.log(ANN, "1", "sea", "time", {"seconds": 2})
-    act(campaign, Action("highlight", 1, 4))
-    act(campaign, Action("validate"), doc="deep/script")
+    act(campaign, Highlight(1, 4))
+    act(campaign, Validate(), doc="deep/script")
     campaign.unassign("2", BOB)
     assert campaign.progress() == [
         ("1", ANN, 3, 3, 1, 1, 14.5),
@@ -327,10 +327,10 @@ def test_settings_are_kept_for_each_topic_and_changes_are_noted(campaign: Campai
 
 
 def test_a_backup_is_a_campaign_that_finds_its_index(campaign: Campaign, tmp_path: Path) -> None:
-    act(campaign, Action("highlight", 1, 4))
+    act(campaign, Highlight(1, 4))
     (tmp_path / "away" / "far").mkdir(parents=True)
     campaign.backup(tmp_path / "away" / "far" / "copy")
-    act(campaign, Action("highlight", 8, 9))
+    act(campaign, Highlight(8, 9))
     with Campaign.open(tmp_path / "away" / "far" / "copy") as copy:
         assert copy.state(ANN, "1", "music")[1].spans == ((1, 4),)
         assert copy.document("music") == campaign.document("music")
@@ -351,6 +351,8 @@ def test_a_campaign_of_an_older_foveal_gets_an_identity_for_good(campaign: Campa
     campaign.close()
     with closing(sqlite3.connect(campaign.path)) as connection, connection:
         connection.execute("DELETE FROM meta WHERE key = 'identity'")
+        connection.execute("DROP TABLE suggestions")
+        connection.execute("PRAGMA user_version = 1")
     with Campaign.open(campaign.path) as one, Campaign.open(campaign.path) as two:
         assert len(one.identity) == 32
         assert one.identity == two.identity != campaign.identity

@@ -18,7 +18,20 @@ from assess.campaigns import (
     act,
     make,
 )
-from foveal.assess.actions import Action, History, RefusedError, State
+from foveal.assess.actions import (
+    EntryPoint,
+    Grade,
+    Highlight,
+    History,
+    Note,
+    Redo,
+    RefusedError,
+    Replace,
+    State,
+    Undo,
+    Unhighlight,
+    Validate,
+)
 from foveal.assess.documents import page_digest
 from foveal.assess.store import FINAL, Campaign, ConflictError
 from foveal.errors import UsageError
@@ -32,7 +45,7 @@ def campaign(tmp_path: Path):
 
 
 def test_an_action_is_there_after_the_file_is_opened_again(campaign: Campaign) -> None:
-    saved = act(campaign, Action("highlight", 3, 9))
+    saved = act(campaign, Highlight(3, 9))
     assert (saved.version, saved.state.spans, saved.can_undo) == (1, ((3, 9),), True)
     with Campaign.open(campaign.path) as other:
         assert other.state(ANN, "1", "music") == (1, saved.state)
@@ -41,26 +54,26 @@ def test_an_action_is_there_after_the_file_is_opened_again(campaign: Campaign) -
 
 
 def test_the_same_action_again_is_saved_once_and_answered_alike(campaign: Campaign) -> None:
-    first = act(campaign, Action("highlight", 3, 9), uuid="x")
-    act(campaign, Action("highlight", 20, 30))
+    first = act(campaign, Highlight(3, 9), uuid="x")
+    act(campaign, Highlight(20, 30))
     for base in (0, 1, 2, 77):
-        again = act(campaign, Action("highlight", 3, 9), uuid="x", base=base)
+        again = act(campaign, Highlight(3, 9), uuid="x", base=base)
         assert again == first._replace(repeated=True)
     assert campaign.state(ANN, "1", "music")[0] == 2
 
 
 def test_one_name_for_two_actions_is_refused(campaign: Campaign) -> None:
-    act(campaign, Action("highlight", 3, 9), uuid="x")
+    act(campaign, Highlight(3, 9), uuid="x")
     for other in ({"doc": "sea"}, {"assessor": BOB}, {}):
-        action = Action("highlight", 3, 9) if other else Action("highlight", 3, 10)
+        action = Highlight(3, 9) if other else Highlight(3, 10)
         with pytest.raises(RefusedError, match="already names another action"):
             act(campaign, action, uuid="x", **other)
 
 
 def test_an_action_on_an_old_version_is_a_conflict_that_tells_the_last(campaign: Campaign) -> None:
-    act(campaign, Action("highlight", 3, 9))
+    act(campaign, Highlight(3, 9))
     with pytest.raises(ConflictError) as conflict:
-        act(campaign, Action("bep", 3), base=0)
+        act(campaign, EntryPoint(3), base=0)
     assert (conflict.value.version, conflict.value.state.spans) == (1, ((3, 9),))
     assert (conflict.value.can_undo, conflict.value.can_redo) == (True, False)
     assert campaign.state(ANN, "1", "music")[0] == 1
@@ -74,7 +87,7 @@ def test_an_action_on_another_text_is_refused(campaign: Campaign) -> None:
         (document.length, page_digest("other")),
     ):
         with pytest.raises(RefusedError, match="nothing was saved"):
-            campaign.act(ANN, "1", "music", "x", 0, Action("bep", 1), length=length, digest=digest)
+            campaign.act(ANN, "1", "music", "x", 0, EntryPoint(1), length=length, digest=digest)
     assert campaign.actions(ANN, "1", "music") == []
 
 
@@ -92,47 +105,47 @@ def test_actions_by_nobody_and_on_nothing_are_refused(
     campaign: Campaign, given: dict, said: str
 ) -> None:
     with pytest.raises(RefusedError, match=said):
-        act(campaign, Action("bep", 1), **given)
+        act(campaign, EntryPoint(1), **given)
 
 
 def test_the_clock_of_a_page_is_noted_and_must_be_one(campaign: Campaign) -> None:
     document = campaign.document("sea")
     sent = {"length": document.length, "digest": document.sha256}
     with pytest.raises(RefusedError, match="is not a time"):
-        campaign.act(ANN, "1", "sea", "x", 0, Action("bep", 1), client_at="\ud800", **sent)
-    campaign.act(ANN, "1", "sea", "x", 0, Action("bep", 1), client_at="2026-01-01T00:00Z", **sent)
+        campaign.act(ANN, "1", "sea", "x", 0, EntryPoint(1), client_at="\ud800", **sent)
+    campaign.act(ANN, "1", "sea", "x", 0, EntryPoint(1), client_at="2026-01-01T00:00Z", **sent)
     (row,) = campaign.reading().execute("SELECT at, client_at FROM actions").fetchall()
     assert row["client_at"] == "2026-01-01T00:00Z"
     assert row["at"].endswith("+00:00")
 
 
 def test_what_is_not_complete_is_not_validated(campaign: Campaign) -> None:
-    act(campaign, Action("highlight", 3, 9))
+    act(campaign, Highlight(3, 9))
     with pytest.raises(RefusedError, match=r"cannot be validated: .* no best entry point"):
-        act(campaign, Action("validate"))
+        act(campaign, Validate())
     with pytest.raises(RefusedError, match="no best entry point"):
-        act(campaign, Action("replace", state=State(((1, 2),), validated=True)))
-    act(campaign, Action("bep", 4))
-    assert act(campaign, Action("validate")).state.validated
+        act(campaign, Replace(state=State(((1, 2),), validated=True)))
+    act(campaign, EntryPoint(4))
+    assert act(campaign, Validate()).state.validated
     assert campaign.states(ANN, "1") == {"music": (3, True, True, 1)}
-    assert not act(campaign, Action("unhighlight", 3, 5)).state.validated
-    assert act(campaign, Action("undo")).state.validated
-    assert act(campaign, Action("validate"), doc="sea").state.validated  # nothing relevant
+    assert not act(campaign, Unhighlight(3, 5)).state.validated
+    assert act(campaign, Undo()).state.validated
+    assert act(campaign, Validate(), doc="sea").state.validated  # nothing relevant
 
 
 def test_grades_are_looked_at_with_the_elements_of_the_document(tmp_path: Path) -> None:
     with make(tmp_path, procedure="2005") as campaign:
-        act(campaign, Action("highlight", 8, 30), doc="sea")
-        act(campaign, Action("bep", 8), doc="sea")
+        act(campaign, Highlight(8, 30), doc="sea")
+        act(campaign, EntryPoint(8), doc="sea")
         with pytest.raises(RefusedError, match=r"has no grade of exhaustivity \(and 3 more\)"):
-            act(campaign, Action("validate"), doc="sea")
+            act(campaign, Validate(), doc="sea")
         for path, value in (("/doc[1]/p[1]/i[1]", "?"), ("/doc[1]/p[1]", "2")):
             grade = {"exhaustivity": value}
-            act(campaign, Action("grade", path=path, grade=grade), doc="sea")
+            act(campaign, Grade(path=path, grade=grade), doc="sea")
         with pytest.raises(RefusedError, match="at least as exhaustive"):
             act(
                 campaign,
-                Action("grade", path="/doc[1]", grade={"exhaustivity": "1"}),
+                Grade(path="/doc[1]", grade={"exhaustivity": "1"}),
                 doc="sea",
             )
         (lacking,) = campaign.missing("1", "sea", campaign.state(ANN, "1", "sea")[1])
@@ -146,8 +159,8 @@ def test_2003_asks_for_what_runs_returned(tmp_path: Path) -> None:
         assert set(campaign.pooled("1", "music")) == {path, around}
         assert campaign.pooled("1", "sea") == ("/doc[1]",)
         none = {"exhaustivity": "0", "specificity": "0"}
-        act(campaign, Action("grade", path="/doc[1]", grade=none), doc="sea")
-        act(campaign, Action("validate"), doc="sea")
+        act(campaign, Grade(path="/doc[1]", grade=none), doc="sea")
+        act(campaign, Validate(), doc="sea")
         assert campaign.states(ANN, "1")["sea"] == (2, False, True, 0)
 
 
@@ -180,7 +193,7 @@ def test_many_threads_that_send_everything_twice_save_it_once(campaign: Campaign
                             "music",
                             f"{number}-{i}",
                             base,
-                            Action("highlight", start, start + 1),
+                            Highlight(start, start + 1),
                             length=document.length,
                             digest=document.sha256,
                         )
@@ -204,38 +217,38 @@ def test_two_processes_on_one_file_see_each_other(campaign: Campaign) -> None:
     with Campaign.open(campaign.path) as other:
         for i in range(6):
             who = (campaign, other)[i % 2]
-            act(who, Action("highlight", 3 * i, 3 * i + 1))
+            act(who, Highlight(3 * i, 3 * i + 1))
         assert campaign.state(ANN, "1", "music") == other.state(ANN, "1", "music")
         assert campaign.history(ANN, "1", "music").version == 6
-        undone = act(campaign, Action("undo"))
+        undone = act(campaign, Undo())
         assert len(undone.state.spans) == 5
         with pytest.raises(ConflictError):
-            act(other, Action("redo"), base=6)
+            act(other, Redo(), base=6)
 
 
 def test_a_commit_that_fails_leaves_nothing(campaign: Campaign) -> None:
-    act(campaign, Action("highlight", 1, 4))
+    act(campaign, Highlight(1, 4))
     with closing(sqlite3.connect(campaign.path)) as other, other:
         other.execute(
             "CREATE TRIGGER full BEFORE INSERT ON assessments BEGIN SELECT RAISE(ABORT, 'x'); END"
         )
     with pytest.raises(sqlite3.IntegrityError):
-        act(campaign, Action("highlight", 8, 9))
+        act(campaign, Highlight(8, 9))
     with closing(sqlite3.connect(campaign.path)) as other, other:
         other.execute("DROP TRIGGER full")
     assert campaign.history(ANN, "1", "music").version == 1
-    assert act(campaign, Action("highlight", 8, 9)).state.spans == ((1, 4), (8, 9))
+    assert act(campaign, Highlight(8, 9)).state.spans == ((1, 4), (8, 9))
 
 
 _WORKER = """
 import sys
 from assess.campaigns import act
-from foveal.assess.actions import Action
+from foveal.assess.actions import Highlight
 from foveal.assess.store import Campaign
 
 campaign = Campaign.open(sys.argv[1])
 for number in range(int(sys.argv[2]), 100_000):
-    act(campaign, Action("highlight", number % 60, number % 60 + 2), uuid=f"n{number}")
+    act(campaign, Highlight(number % 60, number % 60 + 2), uuid=f"n{number}")
     print(f"n{number}", flush=True)
 """
 
@@ -268,7 +281,7 @@ def test_what_was_acknowledged_survives_a_kill_and_is_there_once(campaign: Campa
 
 
 def test_the_log_only_grows(campaign: Campaign) -> None:
-    act(campaign, Action("highlight", 1, 4))
+    act(campaign, Highlight(1, 4))
     campaign.log(ANN, "1", "music", "view", {})
     for table in ("actions", "events"):
         for statement in (f"UPDATE {table} SET assessor = 'eve'", f"DELETE FROM {table}"):
@@ -280,9 +293,9 @@ def test_the_log_only_grows(campaign: Campaign) -> None:
 
 
 def test_states_can_be_worked_out_from_the_log_again(campaign: Campaign) -> None:
-    act(campaign, Action("highlight", 1, 4))
-    act(campaign, Action("bep", 1))
-    act(campaign, Action("validate"), assessor=BOB, doc="sea")
+    act(campaign, Highlight(1, 4))
+    act(campaign, EntryPoint(1))
+    act(campaign, Validate(), assessor=BOB, doc="sea")
     before = list(campaign.assessments())
     with campaign.writing() as connection:
         connection.execute("UPDATE assessments SET state = '{}', version = 9")
@@ -292,7 +305,7 @@ def test_states_can_be_worked_out_from_the_log_again(campaign: Campaign) -> None
 
 
 def test_the_log_is_the_history(campaign: Campaign) -> None:
-    done = [Action("highlight", 1, 4), Action("bep", 2), Action("undo"), Action("note", text="😀")]
+    done = [Highlight(1, 4), EntryPoint(2), Undo(), Note(text="😀")]
     for action in done:
         act(campaign, action)
     logged = [action for action, _ in campaign.actions(ANN, "1", "music")]
@@ -301,7 +314,7 @@ def test_the_log_is_the_history(campaign: Campaign) -> None:
 
 
 def test_the_adjudicated_set_needs_no_account(campaign: Campaign) -> None:
-    act(campaign, Action("highlight", 1, 4), assessor=FINAL)
+    act(campaign, Highlight(1, 4), assessor=FINAL)
     assert campaign.state(FINAL, "1", "music")[0] == 1
     assert campaign.user(FINAL) is None
     assert "is reserved" in refusal(campaign.add_user, FINAL, error=UsageError)

@@ -14,7 +14,7 @@ import foveal
 from assess_site import answering
 from foveal.analysis.pooling import pool
 from foveal.assess.accounts import Sessions, session_cookie
-from foveal.assess.actions import Action, State
+from foveal.assess.actions import EntryPoint, Highlight, State, Validate
 from foveal.assess.exporting import judgements
 from foveal.assess.server import create_app
 from foveal.assess.store import Campaign
@@ -206,8 +206,8 @@ class Tab:
 def assessed(place: Place, doc: str, assessor: str, spans: list[tuple[int, int]]) -> None:
     """An assessor is done with a document, without a page."""
     document = place.campaign.document(doc)
-    actions = [*(Action("highlight", *span) for span in spans), Action("bep", spans[0][0])]
-    for base, action in enumerate([*actions, Action("validate")]):
+    actions = [*(Highlight(*span) for span in spans), EntryPoint(spans[0][0])]
+    for base, action in enumerate([*actions, Validate()]):
         place.campaign.act(
             assessor,
             "1",

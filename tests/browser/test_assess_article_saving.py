@@ -12,7 +12,7 @@ from browser.article import (
     assessed,
 )
 from browsing import needs_browser
-from foveal.assess.actions import Action, State
+from foveal.assess.actions import Highlight, State
 
 pytestmark = needs_browser
 
@@ -174,7 +174,7 @@ def test_what_was_saved_unheard_is_not_shown_twice(place: Place, tabs: Any) -> N
     document = place.campaign.document(first.doc)
     start = document.text.index("engine")
     place.campaign.act(
-        "ann", "1", first.doc, f"elsewhere-{first.doc}", 3, Action("highlight", start, start + 6),
+        "ann", "1", first.doc, f"elsewhere-{first.doc}", 3, Highlight(start, start + 6),
         length=document.length, digest=document.sha256,
     )  # fmt: skip
     again = tabs(place, first.doc).open().saved()

@@ -16,7 +16,7 @@ from assess_site import PASSWORD, make_campaign, served
 from browser.barriers import barriers
 from browsing import Complaints, needs_axe, needs_browser
 from foveal.assess.accounts import LocalAccess
-from foveal.assess.actions import Action
+from foveal.assess.actions import EntryPoint, Highlight, Validate
 from foveal.assess.store import Campaign
 
 pytestmark = needs_browser
@@ -40,7 +40,7 @@ def judged(path: Path) -> Path:
             for doc, start, stop in (("ferries", 7, end), ("bridges", 7, 23)):
                 document = campaign.document(doc)
                 steps = (
-                    Action("highlight", start, stop), Action("bep", start), Action("validate"),
+                    Highlight(start, stop), EntryPoint(start), Validate(),
                 )  # fmt: skip
                 for i, step in enumerate(steps):
                     campaign.act(

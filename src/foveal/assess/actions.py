@@ -9,129 +9,23 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from foveal.errors import FovealError
 
-__all__ = [
-    "KINDS",
-    "Action",
-    "History",
-    "RefusedError",
-    "State",
-    "add_span",
-    "after",
-    "check",
-    "remove_span",
-]
-
 Spans = tuple[tuple[int, int], ...]
 
-KINDS = (
-    "highlight",
-    "unhighlight",
-    "bep",
-    "grade",
-    "note",
-    "validate",
-    "invalidate",
-    "replace",
-    "undo",
-    "redo",
-)
-"""Kinds of actions on a document."""
-
-_FIELDS: Mapping[str, frozenset[str]] = {
-    "highlight": frozenset({"start", "end"}),
-    "unhighlight": frozenset({"start", "end"}),
-    "bep": frozenset({"start"}),
-    "grade": frozenset({"path", "grade"}),
-    "note": frozenset({"text"}),
-    "replace": frozenset({"state"}),
-}
-"""Fields of an action besides its kind; others are refused, since the log keeps all of them."""
-_SILENT = ("note", "validate", "invalidate")
-"""Actions that leave a validated document validated."""
 _MOST_NOTE = 20_000
-_NAMES: Mapping[type, str] = {
-    int: "a whole number",
-    str: "a text",
-    bool: "true or false",
-    list: "a list",
-}
-"""Names of types in messages about a wrong type."""
 
 
 class RefusedError(FovealError):
     """An action that was refused, with the reason for the assessor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One action of an assessor.
-
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`.
-    start, end : int, optional
-        The span of ``highlight`` and ``unhighlight``; ``bep`` has its offset in `start`, or none
-        to remove it.
-    path : str, optional
-        The canonical XPath of the element that ``grade`` grades.
-    grade : mapping, optional
-        Its grades, as in ``{"exhaustivity": "2"}``; an empty mapping removes them.
-    text : str, optional
-        The text of a ``note``.
-    state : State, optional
-        The state that ``replace`` sets; imports and adjudications begin with it.
-    """
-
-    kind: str
-    start: int | None = None
-    end: int | None = None
-    path: str | None = None
-    grade: Mapping[str, str] | None = None
-    text: str | None = None
-    state: State | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields that are set, for the log."""
-        given: dict[str, Any] = {
-            name: value
-            for name in ("kind", "start", "end", "path", "text")
-            if (value := getattr(self, name)) is not None
-        }
-        if self.grade is not None:
-            given["grade"] = dict(self.grade)
-        if self.state is not None:
-            given["state"] = self.state.to_json()
-        return given
-
-    @classmethod
-    def from_json(cls, data: object) -> Action:
-        """Return the action that `to_json` wrote or a page sent; refuse anything else.
-
-        >>> Action.from_json({"kind": "highlight", "start": 3, "end": 9})
-        Action(kind='highlight', start=3, end=9, path=None, grade=None, text=None, state=None)
-        """
-        fields = _check_object(data, "an action")
-        grade, state = fields.get("grade"), fields.get("state")
-        return cls(
-            kind=_read_field(fields, "kind", str),
-            start=_read_optional(fields, "start", int),
-            end=_read_optional(fields, "end", int),
-            path=_read_optional(fields, "path", str),
-            grade=None if grade is None else _read_grades(grade),
-            text=_read_optional(fields, "text", str),
-            state=None if state is None else State.from_json(_check_object(state, "a state")),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class State:
+class State(msgspec.Struct, frozen=True):
     """The assessment of a document at one time.
 
     Parameters
@@ -145,66 +39,250 @@ class State:
     note : str
     validated : bool
         True if the assessor has declared the assessment complete.
+    decisions : tuple of Decision
+        The last decision on each suggestion, in the order of the suggestions.
     """
 
     spans: Spans = ()
     bep: int | None = None
-    grades: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    grades: Mapping[str, Mapping[str, str]] = {}
     note: str = ""
     validated: bool = False
+    decisions: tuple[AnyDecision, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the state as JSON, for pages and for the log."""
-        return {
-            "spans": [list(span) for span in self.spans],
-            "bep": self.bep,
-            "grades": {path: dict(grade) for path, grade in self.grades.items()},
-            "note": self.note,
-            "validated": self.validated,
-        }
+        """Return the state as JSON, for pages and for the database; decisions only if any."""
+        found = {**msgspec.to_builtins(self), "spans": [list(span) for span in self.spans]}
+        if not self.decisions:
+            del found["decisions"]
+        return found
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> State:
+    @staticmethod
+    def from_json(data: object) -> State:
         """Return the state that `to_json` wrote; refuse anything else."""
-        spans = _read_field(data, "spans", list)
-        if not all(
-            isinstance(span, list) and [type(at) for at in span] == [int] * 2 for span in spans
-        ):
-            raise RefusedError("spans are not pairs of offsets")
-        grades = _check_object(data.get("grades"), "the grades")
-        return cls(
-            spans=tuple((start, end) for start, end in spans),
-            bep=_read_optional(data, "bep", int),
-            grades=MappingProxyType({path: _read_grades(own) for path, own in grades.items()}),
-            note=_read_field(data, "note", str),
-            validated=_read_field(data, "validated", bool),
-        )
+        state: State = _convert(data, State)
+        return state
+
+    def check(self, length: int) -> None:
+        """Refuse a state that no actions lead to on a text of this length."""
+        reached = -1
+        for start, end in self.spans:
+            if not reached < start < end <= length:
+                raise RefusedError(
+                    f"{start} to {end} is not a span after the previous one in a text of {length} "
+                    "characters"
+                )
+            reached = end
+        EntryPoint(self.bep).check(length)
+        Note(self.note).check(length)
+        if self.decisions:
+            raise RefusedError("a decision on a suggestion is an action of its own")
 
 
-_T = TypeVar("_T")
+class Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+    """One action of an assessor; `kind` is its name in the log and in messages."""
+
+    @property
+    def kind(self) -> str:
+        return str(self.__struct_config__.tag)
+
+    def check(self, length: int) -> None:
+        """Refuse an action that is invalid on a text of this length, in any state."""
+
+    def apply(self, state: State) -> State:
+        """Return the state after the action."""
+        raise NotImplementedError  # undo and redo need the history
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the action as JSON, for the log."""
+        action: dict[str, Any] = msgspec.to_builtins(self)
+        return action
+
+    @staticmethod
+    def from_json(data: object) -> Action:
+        """Return the action that `to_json` wrote or a page sent; refuse anything else.
+
+        >>> Action.from_json({"kind": "highlight", "start": 3, "end": 9})
+        Highlight(start=3, end=9)
+        """
+        action: Action = _convert(data, AnyAction)
+        return action
 
 
-def _check_object(data: object, what: str) -> Mapping[str, Any]:
-    if not isinstance(data, Mapping) or not all(isinstance(name, str) for name in data):
-        raise RefusedError(f"{what} is not an object")
-    return data
+class Highlight(Action, frozen=True, tag="highlight"):
+    """Mark a span as relevant."""
+
+    start: int
+    end: int
+
+    def check(self, length: int) -> None:
+        if not 0 <= self.start < self.end <= length:
+            raise RefusedError(
+                f"cannot {self.kind} {self.start} to {self.end} in a text of {length} characters"
+            )
+
+    def apply(self, state: State) -> State:
+        return replace(state, spans=add_span(state.spans, self.start, self.end))
 
 
-def _read_field(data: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
-    """Return a field of exactly this type: JSON's true does not count as a number."""
-    value = data.get(name)
-    if type(value) is not kind:
-        raise RefusedError(f"{name} is {value!r:.100}; expected {_NAMES[kind]}")
-    return value
+class Unhighlight(Highlight, frozen=True, tag="unhighlight"):
+    """Take a span out of the relevant text."""
+
+    def apply(self, state: State) -> State:
+        return replace(state, spans=remove_span(state.spans, self.start, self.end))
 
 
-def _read_optional(data: Mapping[str, Any], name: str, kind: type[_T]) -> _T | None:
-    return None if data.get(name) is None else _read_field(data, name, kind)
+class EntryPoint(Action, frozen=True, tag="bep", omit_defaults=True):
+    """Set the best entry point, or remove it (None)."""
+
+    start: int | None = None
+
+    def check(self, length: int) -> None:
+        if self.start is not None and not 0 <= self.start < length:
+            raise RefusedError(f"a text of {length} characters has no entry point at {self.start}")
+
+    def apply(self, state: State) -> State:
+        return replace(state, bep=self.start)
 
 
-def _read_grades(data: object) -> dict[str, str]:
-    grades = _check_object(data, "a grade")
-    return {name: _read_field(grades, name, str) for name in grades}
+class Grade(Action, frozen=True, tag="grade"):
+    """Grade the element at an XPath, as in ``{"exhaustivity": "2"}``; {} removes its grades."""
+
+    path: str
+    grade: Mapping[str, str] = {}
+
+    def apply(self, state: State) -> State:
+        grades = {**state.grades, self.path: self.grade}
+        if not self.grade:
+            del grades[self.path]
+        return replace(state, grades=grades)
+
+
+class Note(Action, frozen=True, tag="note"):
+    """Replace the note on the document."""
+
+    text: str = ""
+
+    def check(self, length: int) -> None:  # noqa: ARG002
+        if len(self.text) > _MOST_NOTE:
+            raise RefusedError(
+                f"a note of {len(self.text)} characters; expected at most {_MOST_NOTE}"
+            )
+
+    def apply(self, state: State) -> State:
+        return replace(state, note=self.text)
+
+
+class Validate(Action, frozen=True, tag="validate"):
+    """Declare the assessment complete."""
+
+    def apply(self, state: State) -> State:
+        return replace(state, validated=True)
+
+
+class Invalidate(Action, frozen=True, tag="invalidate"):
+    """Take the declaration back."""
+
+    def apply(self, state: State) -> State:
+        return replace(state, validated=False)
+
+
+class Replace(Action, frozen=True, tag="replace"):
+    """Set the whole state; imports and adjudications begin with it."""
+
+    state: State
+
+    def check(self, length: int) -> None:
+        self.state.check(length)
+
+    def apply(self, state: State) -> State:  # noqa: ARG002
+        return self.state
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "state": self.state.to_json()}
+
+
+class Decision(Action, frozen=True):
+    """A decision on the suggestion to highlight a span."""
+
+    start: int
+    end: int
+
+    @property
+    def result(self) -> tuple[int, int] | None:
+        """The span that is highlighted, or None."""
+        return (self.start, self.end)
+
+    def check(self, length: int) -> None:
+        if self.result is not None:
+            Highlight(*self.result).check(length)
+
+    def apply(self, state: State) -> State:
+        spans, decisions = state.spans, [self]
+        for earlier in state.decisions:
+            if (earlier.start, earlier.end) != (self.start, self.end):
+                decisions.append(earlier)
+            elif earlier.result is not None:  # the assessor has changed their mind
+                spans = remove_span(spans, *earlier.result)
+        if self.result is not None:
+            spans = add_span(spans, *self.result)
+        decisions.sort(key=lambda decision: (decision.start, decision.end))
+        return replace(state, spans=spans, decisions=tuple(decisions))
+
+
+class Accept(Decision, frozen=True, tag="accept"):
+    """Highlight what is suggested."""
+
+
+class Adjust(Decision, frozen=True, tag="adjust"):
+    """Highlight another span instead of the suggested one."""
+
+    highlight: tuple[int, int]
+
+    @property
+    def result(self) -> tuple[int, int] | None:
+        return self.highlight
+
+
+class Reject(Decision, frozen=True, tag="reject"):
+    """Do not highlight what is suggested."""
+
+    @property
+    def result(self) -> tuple[int, int] | None:
+        return None
+
+
+class Undo(Action, frozen=True, tag="undo"):
+    """Go back to the state before the last action that changed it."""
+
+
+class Redo(Action, frozen=True, tag="redo"):
+    """Take back the last undo."""
+
+
+AnyAction = (
+    Highlight
+    | Unhighlight
+    | EntryPoint
+    | Grade
+    | Note
+    | Validate
+    | Invalidate
+    | Replace
+    | Accept
+    | Adjust
+    | Reject
+    | Undo
+    | Redo
+)
+AnyDecision = Accept | Adjust | Reject
+
+
+def _convert(data: object, kind: Any) -> Any:
+    try:
+        return msgspec.convert(data, kind)
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
+        raise RefusedError(f"not an action or state: {error}") from None
 
 
 def add_span(spans: Spans, start: int, end: int) -> Spans:
@@ -235,82 +313,13 @@ def remove_span(spans: Spans, start: int, end: int) -> Spans:
     return (*spans[:first], *rest, *spans[after:])
 
 
-def _apply(state: State, action: Action) -> State:
-    """Return the state after one action other than undo and redo."""
-    match action:
-        case Action("highlight", start=int(start), end=int(end)):
-            return replace(state, spans=add_span(state.spans, start, end))
-        case Action("unhighlight", start=int(start), end=int(end)):
-            return replace(state, spans=remove_span(state.spans, start, end))
-        case Action("bep"):
-            return replace(state, bep=action.start)
-        case Action("grade", path=str(path)):
-            grades = {**state.grades, path: dict(action.grade or {})}
-            if not action.grade:
-                del grades[path]
-            return replace(state, grades=MappingProxyType(grades))
-        case Action("note"):
-            return replace(state, note=action.text or "")
-        case Action("validate"):
-            return replace(state, validated=True)
-        case Action("invalidate"):
-            return replace(state, validated=False)
-        case Action("replace", state=State() as new):
-            return new
-    raise RefusedError(f"{action.kind!r} is not a complete action")
-
-
 def after(state: State, action: Action) -> State:
-    """Return the state after one action; a change makes a validated document open again."""
-    new = _apply(state, action)
-    if action.kind == "replace" or action.kind in _SILENT or new == state:
+    """Return the state after one action; a judgement makes a validated document open again."""
+    new = action.apply(state)
+    same = (new.spans, new.bep, new.grades) == (state.spans, state.bep, state.grades)
+    if same or isinstance(action, Replace):
         return new
     return replace(new, validated=False)
-
-
-def check(action: Action, length: int) -> None:
-    """Refuse an action that is invalid on a text of this length, in any state."""
-    if action.kind not in KINDS:
-        raise RefusedError(f"unknown action {action.kind!r}; expected one of {', '.join(KINDS)}")
-    given = action.to_json().keys() - {"kind"} - _FIELDS.get(action.kind, frozenset())
-    if given:
-        raise RefusedError(f"{action.kind!r} has no {' and no '.join(sorted(given))}")
-    start, end = action.start, action.end
-    if action.kind in ("highlight", "unhighlight"):
-        if start is None or end is None or not 0 <= start < end <= length:
-            raise RefusedError(
-                f"cannot {action.kind} {start} to {end} in a text of {length} characters"
-            )
-    elif action.kind == "bep" and start is not None and not 0 <= start < length:
-        raise RefusedError(f"a text of {length} characters has no entry point at {start}")
-    elif action.kind == "note":
-        _check_note(action.text or "")
-    elif action.kind == "grade" and action.path is None:
-        raise RefusedError("a grade needs the path of an element")
-    elif action.kind == "replace":
-        if action.state is None:
-            raise RefusedError("a replacement needs the new state")
-        _check_state(action.state, length)
-
-
-def _check_note(note: str) -> None:
-    if len(note) > _MOST_NOTE:
-        raise RefusedError(f"a note of {len(note)} characters; expected at most {_MOST_NOTE}")
-
-
-def _check_state(state: State, length: int) -> None:
-    """Refuse a state that no actions lead to on a text of this length."""
-    reached = -1
-    for start, end in state.spans:
-        if not reached < start < end <= length:
-            raise RefusedError(
-                f"{start} to {end} is not a span after the previous one in a text of {length} "
-                "characters"
-            )
-        reached = end
-    if state.bep is not None and not 0 <= state.bep < length:
-        raise RefusedError(f"a text of {length} characters has no entry point at {state.bep}")
-    _check_note(state.note)
 
 
 class History:
@@ -318,10 +327,10 @@ class History:
 
     Undo leaves notes alone: an assessor who takes back a highlight keeps the note.
 
-    >>> history = History([Action("highlight", 0, 9), Action("bep", 3), Action("undo")])
+    >>> history = History([Highlight(0, 9), EntryPoint(3), Undo()])
     >>> history.state.spans, history.state.bep
     (((0, 9),), None)
-    >>> history.add(Action("redo"))
+    >>> history.add(Redo())
     >>> history.state.bep
     3
     """
@@ -346,20 +355,13 @@ class History:
     def can_redo(self) -> bool:
         return bool(self._undone)
 
-    def copy(self) -> History:
-        """Return an independent copy."""
-        other = History()
-        other._states, other._undone = list(self._states), list(self._undone)
-        other.version = self.version
-        return other
-
     def next(self, action: Action) -> State:
         """Return the state that an action would lead to."""
-        if action.kind == "undo":
+        if isinstance(action, Undo):
             if not self.can_undo:
                 raise RefusedError("nothing to undo")
             return replace(self._states[-2], note=self.state.note)
-        if action.kind == "redo":
+        if isinstance(action, Redo):
             if not self.can_redo:
                 raise RefusedError("nothing to redo")
             return replace(self._undone[-1], note=self.state.note)
@@ -368,15 +370,16 @@ class History:
     def add(self, action: Action) -> None:
         """Append an action, which makes a new version."""
         state = self.next(action)
-        if action.kind == "undo":
-            self._undone.append(self._states.pop())
-            self._states[-1] = state
-        elif action.kind == "redo":
-            self._undone.pop()
-            self._states.append(state)
-        elif action.kind == "note":
-            self._states[-1] = state
-        else:
-            self._undone.clear()
-            self._states.append(state)
+        match action:
+            case Undo():
+                self._undone.append(self._states.pop())
+                self._states[-1] = state
+            case Redo():
+                self._undone.pop()
+                self._states.append(state)
+            case Note():
+                self._states[-1] = state
+            case _:
+                self._undone.clear()
+                self._states.append(state)
         self.version += 1

@@ -1,19 +1,56 @@
-"""Adjudication: where assessors differ, and a final assessment where they agree."""
+"""Several assessors: assignment of topics, differences, and a final set where they agree."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from msgspec.structs import replace
 
-from foveal.assess.actions import Action, RefusedError, Spans, State
+from foveal.assess.actions import RefusedError, Spans, State
 from foveal.assess.store import FINAL, Campaign, ConflictError
 from foveal.spans import Coverage
 
-__all__ = ["Case", "adopt_agreed", "cases", "differences", "f1"]
+
+def assign_evenly(
+    work: Mapping[str, int],
+    assessors: Sequence[str],
+    each: int,
+    present: Mapping[str, Sequence[str]],
+) -> list[tuple[str, str]]:
+    """Return the assignments needed for each topic to have `each` assessors.
+
+    The largest topics are assigned first, to the assessors with the fewest documents. Present
+    assignments stay, and count.
+
+    >>> assign_evenly({"1": 50, "2": 30, "3": 30}, ["ann", "bob"], 1, {})
+    [('1', 'ann'), ('2', 'bob'), ('3', 'bob')]
+
+    Parameters
+    ----------
+    work : mapping
+        Topic to the number of its documents.
+    assessors : sequence of str
+    each : int
+    present : mapping
+        Topic to its present assessors.
+    """
+    load = dict.fromkeys(assessors, 0)
+    for topic, those in present.items():
+        for name in those:
+            if name in load:
+                load[name] += work.get(topic, 0)
+    found: list[tuple[str, str]] = []
+    for topic in sorted(work, key=lambda topic: -work[topic]):
+        those = present.get(topic, ())
+        free = sorted((n for n in load if n not in those), key=load.__getitem__)
+        for name in free[: max(each - len(those), 0)]:
+            load[name] += work[topic]
+            found.append((topic, name))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +116,7 @@ def differences(states: Sequence[State]) -> tuple[str, ...]:
             found.append("text")
         if len({state.bep for state in states}) > 1:
             found.append("entry point")
-    grades = [{path: dict(grade) for path, grade in state.grades.items()} for state in states]
-    if any(other != grades[0] for other in grades[1:]):
+    if any(state.grades != states[0].grades for state in states[1:]):
         found.append("grades")
     return tuple(found)
 
@@ -111,22 +147,11 @@ def adopt_agreed(campaign: Campaign, actor: str) -> int:
         if case.final is not None or not case.complete or case.differ:
             continue
         state = replace(next(iter(case.states.values())), note="")
-        document = campaign.document(case.doc)
         name = "\0".join([FINAL, case.topic, case.doc, repr(state)])
         # Names from pages have no colon, so no page can send or guess this one.
         uuid = "adopted:" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         try:
-            campaign.act(
-                FINAL,
-                case.topic,
-                case.doc,
-                uuid,
-                0,
-                Action("replace", state=state),
-                length=document.length,
-                digest=document.sha256,
-                actor=actor,
-            )
+            campaign.set_state(FINAL, case.topic, case.doc, uuid, 0, state, actor=actor)
         except (ConflictError, RefusedError):
             continue  # adjudication has begun meanwhile, or is needed
         count += 1

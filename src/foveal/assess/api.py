@@ -67,6 +67,7 @@ def _document(site: Site, visit: Visit, request: Request) -> Response:
             "structure": structure(document, campaign.elements(doc)) if text else None,
             **_describe(site, access, doc, history),
             "support": campaign.support(access.topic, doc) if in_pool else [],
+            "suggestions": list(campaign.suggestions(access.assessor, access.topic, doc)),
             "in_pool": in_pool,
             "asked": asked,
             "may_act": access.may_act,

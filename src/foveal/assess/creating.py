@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
+import secrets
 import tempfile
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -21,12 +21,11 @@ import numpy as np
 import polars as pl
 
 from foveal._version import __version__
-from foveal.assess.database import new_identity
 from foveal.assess.documents import elements_of
-from foveal.assess.holdings import insert_document
 from foveal.assess.people import check_name
 from foveal.assess.procedure import PROCEDURES
 from foveal.assess.schema import connect, prepare
+from foveal.assess.store import insert_document
 from foveal.assess.vocabularies import title_of
 from foveal.collection import Collection, SourceTexts
 from foveal.errors import InputError, Problem, UsageError
@@ -34,8 +33,6 @@ from foveal.files.source import Source
 from foveal.formats.pool_files import Pool
 from foveal.formats.xpaths import canonical
 from foveal.model import Topics
-
-__all__ = ["STORES", "create", "placed", "relative"]
 
 STORES = ("all", "pooled")
 """Documents to store in a campaign: all, or those of the pool; others are read when needed."""
@@ -90,94 +87,67 @@ def create(
     progress : callable, optional
         Called with the completed share of the work.
     """
-    _check_options(collection, procedure, store, assessors)
+    if procedure not in PROCEDURES:
+        known = " or ".join(PROCEDURES)
+        raise UsageError(f"procedure {procedure!r} is not known; expected {known}")
+    if store not in (None, *STORES):
+        raise UsageError(f"cannot store {store!r}; expected {' or '.join(STORES)}")
+    names = list(dict.fromkeys(assessors))
+    for name in names:
+        check_name(name)
+    if collection.whitespace != "keep":
+        text = (
+            f"the index counts white space by the rule {collection.whitespace!r}; assessors see "
+            "all of it, so build an index with --whitespace keep"
+        )
+        raise InputError.at("index.whitespace", collection.path, None, text)
     entries = _check_entries(collection, topics, pool, pool_path)
-    wanted = set(entries["doc"].to_list())
+    pooled = _group_by_document(collection, entries)
+    with_pool = {topic for topic, *_ in pooled}
+    own = [topic for topic in topics if topic.id in with_pool]
+    wanted = {doc for _, doc, *_ in pooled}
     characters = int(collection.documents["length"].sum())
     if store == "all" or (store is None and characters <= _MOST_STORED):
         wanted = set(collection)
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    meta = {
+        "foveal": __version__,
+        "identity": secrets.token_hex(16),
+        "index": relative(collection.path, path),
+        "index_identity": collection.source.sha256,
+        "source": relative(source, path),
+        "pool": json.dumps({"unit": pool.unit, **pool.header}),
+        "created": now,
+        "procedure": procedure,
+        "blind": str(int(blind)),
+        **({} if name_tag is None else {"name_tag": name_tag}),
+    }
     with placed(path) as temporary, closing(connect(temporary)) as connection:
         connection.execute("PRAGMA synchronous = OFF")  # nobody uses it before it is complete
         connection.execute("PRAGMA journal_mode = MEMORY").fetchone()
         prepare(connection)
         connection.execute("BEGIN")
-        meta = {
-            "foveal": __version__,
-            "identity": new_identity(),
-            "index": relative(collection.path, path),
-            "index_identity": collection.source.sha256,
-            "source": relative(source, path),
-            "pool": json.dumps({"unit": pool.unit, **pool.header}),
-            "created": _time(),
-            "name_tag": name_tag,
-            "procedure": procedure,
-            "blind": str(int(blind)),
-        }
-        connection.executemany(
-            "INSERT INTO meta VALUES (?, ?)",
-            [(key, value) for key, value in meta.items() if value is not None],
-        )
+        insert = connection.executemany
+        insert("INSERT INTO meta VALUES (?, ?)", meta.items())
         texts = SourceTexts(source, name_tag)
-        digests = {doc: own for doc, own in collection.digests().items() if doc in wanted}
+        digests = {doc: digest for doc, digest in collection.digests().items() if doc in wanted}
         for doc, text in texts.documents(digests, progress=progress):
             title = title_of(elements_of(collection, doc), text, doc)
             insert_document(connection, doc, title, text, digests[doc])
-        _insert_work(connection, topics, _group_by_document(collection, entries), assessors)
+        insert(
+            "INSERT INTO topics VALUES (?, ?, ?)",
+            [(topic.id, i, json.dumps(asdict(topic))) for i, topic in enumerate(own)],
+        )
+        insert(
+            "INSERT INTO pool VALUES (?, ?, ?, NULL, ?)",
+            [(*row, json.dumps(support)) for *row, support in pooled],
+        )
+        insert("INSERT INTO users VALUES (?, 'assessor', NULL, ?)", [(name, now) for name in names])
+        insert(
+            "INSERT INTO assignments VALUES (?, ?)", [(t.id, name) for t in own for name in names]
+        )
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = WAL").fetchone()
-
-
-def _insert_work(
-    connection: sqlite3.Connection,
-    topics: Topics,
-    pooled: Iterator[tuple[str, str, int, Support]],
-    assessors: Sequence[str],
-) -> None:
-    """Insert the topics that have a pool, their pools, the assessors and the assignments."""
-    pool = list(pooled)
-    with_pool = {topic for topic, *_ in pool}
-    own = [topic for topic in topics if topic.id in with_pool]
-    connection.executemany(
-        "INSERT INTO topics VALUES (?, ?, ?)",
-        [(topic.id, i, json.dumps(asdict(topic))) for i, topic in enumerate(own)],
-    )
-    connection.executemany(
-        "INSERT INTO pool VALUES (?, ?, ?, NULL, ?)",
-        [(topic, doc, priority, json.dumps(support)) for topic, doc, priority, support in pool],
-    )
-    names = list(dict.fromkeys(assessors))
-    connection.executemany(
-        "INSERT INTO users VALUES (?, 'assessor', NULL, ?)", [(name, _time()) for name in names]
-    )
-    connection.executemany(
-        "INSERT INTO assignments VALUES (?, ?)",
-        [(topic.id, name) for topic in own for name in names],
-    )
-
-
-def _time() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _check_options(
-    collection: Collection, procedure: str, store: str | None, assessors: Sequence[str]
-) -> None:
-    if procedure not in PROCEDURES:
-        raise UsageError(
-            f"procedure {procedure!r} is not known; expected {' or '.join(PROCEDURES)}"
-        )
-    if store not in (None, *STORES):
-        raise UsageError(f"cannot store {store!r}; expected {' or '.join(STORES)}")
-    for name in assessors:
-        check_name(name)
-    if collection.whitespace != "keep":
-        raise InputError.at(
-            "index.whitespace",
-            collection.path,
-            None,
-            f"the index counts white space by the rule {collection.whitespace!r}; assessors see "
-            "all of it, so build an index with --whitespace keep",
-        )
 
 
 # -- the pool -------------------------------------------------------------------------------------
@@ -186,38 +156,20 @@ def _check_options(
 def _check_entries(
     collection: Collection, topics: Topics, pool: Pool, pool_path: str | None
 ) -> pl.DataFrame:
-    """Return a row with the span of each pooled result; raise InputError if entries are wrong."""
-    rows = _list_results(pool)
-    found, wrong = _resolve_places(collection, rows)
-    unknown = {
-        number: f"topic {topic!r} is not among the topics"
-        for number, topic in enumerate(pool.entries["topic"].to_list())
-        if topic not in topics
-    }
-    if wrong or unknown:
-        raise InputError(_list_problems(pool, unknown, wrong, pool_path))
-    return found
-
-
-def _list_results(pool: Pool) -> pl.DataFrame:
-    """Return every pooled result: entry, topic, doc, run, rank and place."""
+    """Return each pooled result with its span; raise InputError if entries are wrong."""
     entries = pool.entries.with_row_index("entry").with_columns(pl.col("entry").cast(pl.Int64))
-    key = ("entry", "topic", "doc", "priority")
-    place = ("start", "end", "xpath")
+    key, place = ("entry", "topic", "doc", "priority"), ("start", "end", "xpath")
     listed = "support" if pool.unit == "document" else "runs"
     # A null instead of an empty list, so that the entry keeps a row.
     some = pl.when(pl.col(listed).list.len() > 0).then(pl.col(listed)).alias(listed)
-    own = entries.select(*key, *(() if listed == "support" else place), some)
-    return own.explode(listed).unnest(listed).select(*key, "run", "rank", *place)
-
-
-def _resolve_places(
-    collection: Collection, rows: pl.DataFrame
-) -> tuple[pl.DataFrame, dict[int, str]]:
-    """Return the results with their spans, and the problem of each wrong entry."""
-    docs = rows["doc"]
+    rows = (
+        entries.select(*key, *(() if listed == "support" else place), some)
+        .explode(listed)
+        .unnest(listed)
+        .select(*key, "run", "rank", *place)
+    )
+    docs, entry = rows["doc"], rows["entry"].to_numpy()
     length = collection.lengths(docs)
-    entry = rows["entry"].to_numpy()
     start = rows["start"].fill_null(-1).to_numpy().copy()
     end = rows["end"].fill_null(-1).to_numpy().copy()
     wrong = {
@@ -229,45 +181,49 @@ def _resolve_places(
     start[by_path], end[by_path] = resolved.start, resolved.end
     for i, message in resolved.problem.items():
         wrong.setdefault(int(entry[by_path[i]]), message)
-    past = np.flatnonzero((length >= 0) & (end > length))
-    for i in past.tolist():
+    for i in np.flatnonzero((length >= 0) & (end > length)).tolist():
         wrong.setdefault(
             int(entry[i]),
             f"a result ends at {end[i]}, past the end of document {docs[i]!r} of {length[i]} "
             "characters",
         )
+    unknown = {
+        number: f"topic {topic!r} is not among the topics"
+        for number, topic in enumerate(pool.entries["topic"].to_list())
+        if topic not in topics
+    }
+    if wrong or unknown:
+        raise InputError(_list_problems(pool, (unknown, wrong), pool_path))
     whole = (end < 0) & rows["run"].is_not_null().to_numpy() & rows["xpath"].is_null().to_numpy()
     start, end = np.where(whole, 0, start), np.where(whole, length, end)
-    found = rows.with_columns(start=pl.Series(start), end=pl.Series(end), whole=pl.Series(whole))
-    return found, wrong
+    return rows.with_columns(start=pl.Series(start), end=pl.Series(end), whole=pl.Series(whole))
 
 
 def _list_problems(
-    pool: Pool, unknown: Mapping[int, str], wrong: Mapping[int, str], pool_path: str | None
+    pool: Pool, found: Iterable[Mapping[int, str]], pool_path: str | None
 ) -> Iterator[Problem]:
-    lines = {} if pool_path is None else _find_lines(pool_path)
-    keys = pool.entries.select("topic", "priority").rows()
-    for messages in (unknown, wrong):
-        for entry, message in sorted(messages.items()):
-            yield Problem("pool.entry", pool_path or "pool", lines.get(keys[entry]), message)
-
-
-def _find_lines(pool_path: str) -> dict[tuple[str, int], int]:
-    """Return the line of each entry of a pool file."""
+    """Yield the problems of entries, with the lines of the entries in the file of the pool."""
     lines: dict[tuple[str, int], int] = {}
-    for number, line in enumerate(Source.open(pool_path).data.split(b"\n"), 1):
+    data = b"" if pool_path is None else Source.open(pool_path).data
+    for number, line in enumerate(data.split(b"\n"), 1):
         if line.strip().startswith(b"{"):
             record = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
             if "priority" in record:
                 lines[str(record["topic"]), int(record["priority"])] = number
-    return lines
+    keys = pool.entries.select("topic", "priority").rows()
+    for messages in found:
+        for entry, message in sorted(messages.items()):
+            yield Problem("pool.entry", pool_path or "pool", lines.get(keys[entry]), message)
 
 
 def _group_by_document(
     collection: Collection, entries: pl.DataFrame
-) -> Iterator[tuple[str, str, int, Support]]:
-    """Yield topic, document, priority and support of each document, in order of priority."""
-    roots = _find_roots(collection, entries.filter("whole")["doc"])
+) -> list[tuple[str, str, int, Support]]:
+    """Return topic, document, priority and support of each document, in order of priority."""
+    names = entries.filter("whole")["doc"].unique(maintain_order=True)
+    trees = collection.trees(names)
+    paths = collection.xpaths(trees.path[trees.bounds[:-1]])
+    roots = dict(zip(names.to_list(), paths.to_list(), strict=True))
     support: dict[tuple[str, str], dict[tuple[int, int, str | None], list[dict[str, Any]]]] = {}
     for topic, doc, run, rank, start, end, xpath, whole in entries.select(
         "topic", "doc", "run", "rank", "start", "end", "xpath", "whole"
@@ -277,27 +233,17 @@ def _group_by_document(
             continue
         path = roots[doc] if whole else canonical(xpath) if xpath else None
         places[start, end, path].append({"run": run, "rank": rank})
-    priority: dict[str, int] = defaultdict(int)
+    priority = Counter[str]()
+    found = []
     for (topic, doc), places in support.items():
         priority[topic] += 1
         ordered = sorted(places.items(), key=lambda one: (one[0][0], -one[0][1], one[0][2] or ""))
-        yield (
-            topic,
-            doc,
-            priority[topic],
-            [
-                {"start": start, "end": end, "path": path, "runs": runs}
-                for (start, end, path), runs in ordered
-            ],
-        )
-
-
-def _find_roots(collection: Collection, docs: pl.Series) -> dict[str, str]:
-    """Return the path of the root of each document."""
-    names = docs.unique(maintain_order=True)
-    trees = collection.trees(names)
-    own = collection.xpaths(trees.path[trees.bounds[:-1]])
-    return dict(zip(names.to_list(), own.to_list(), strict=True))
+        results = [
+            {"start": start, "end": end, "path": path, "runs": runs}
+            for (start, end, path), runs in ordered
+        ]
+        found.append((topic, doc, priority[topic], results))
+    return found
 
 
 # -- the file -------------------------------------------------------------------------------------
@@ -326,41 +272,28 @@ def placed(path: Path) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb+") as stream:
             os.fsync(stream.fileno())
-        _move(temporary, path)
-        _sync(path.parent)
+        try:
+            os.link(temporary, path)  # unlike a rename, this never replaces another file
+        except FileExistsError:
+            _check_place(path)
+        except OSError:  # no hard links on this file system
+            _check_place(path)
+            temporary.replace(path)
+        if os.name == "posix":  # write the name of the file to the disk, too
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
     finally:
         for leftover in (temporary, *(Path(f"{name}-{end}") for end in ("wal", "shm", "journal"))):
             leftover.unlink(missing_ok=True)
 
 
-def _sync(folder: Path) -> None:
-    """Write the names in a folder to the disk, where the system supports it."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _move(temporary: Path, path: Path) -> None:
-    """Rename a file; refuse to replace another one."""
-    try:
-        os.link(temporary, path)  # unlike a rename, this never replaces another file
-    except FileExistsError:
-        _check_place(path)
-    except OSError:  # no hard links on this file system
-        _check_place(path)
-        temporary.replace(path)
-
-
 def _check_place(path: Path) -> None:
     if os.path.lexists(path):
-        raise InputError.at(
-            "file.exists", str(path), None, "is there already; nothing is written over it"
-        )
+        text = "is there already; nothing is written over it"
+        raise InputError.at("file.exists", str(path), None, text)
     if not path.parent.is_dir():
-        raise InputError.at(
-            "file.missing_directory", str(path), None, "its directory does not exist"
-        )
+        text = "its directory does not exist"
+        raise InputError.at("file.missing_directory", str(path), None, text)

@@ -1,4 +1,4 @@
-"""The open file of a campaign: its connections, settings and index.
+"""The open file of a campaign: its connections, transactions, settings and index.
 
 One connection writes, guarded by a lock; every thread reads through its own. Commands can open the
 file while a server uses it.
@@ -7,58 +7,21 @@ file while a server uses it.
 from __future__ import annotations
 
 import json
-import secrets
 import sqlite3
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self
 from weakref import WeakSet
 
 from foveal.assess.schema import check_file, check_integrity, connect, damage, upgrade
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
 from foveal.model import Topic, Topics
-
-__all__ = ["Clock", "Database", "Recent", "dumps", "new_identity", "now", "one"]
-
-Clock = Callable[[], datetime]
-
-_K = TypeVar("_K")
-_V = TypeVar("_V")
-
-
-class Recent(Generic[_K, _V]):
-    """A cache of the most recently used values."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._values: OrderedDict[_K, _V] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: _K) -> _V | None:
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-    def put(self, key: _K, value: _V) -> None:
-        with self._lock:
-            self._values[key] = value
-            self._values.move_to_end(key)
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)
-
-
-def now() -> datetime:
-    """Return the present time: the default clock."""
-    return datetime.now(UTC)
 
 
 def one(connection: sqlite3.Connection, query: str, *given: object) -> sqlite3.Row | None:
@@ -75,15 +38,6 @@ def dumps(data: Any) -> str:
     return json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
-def new_identity() -> str:
-    """Return a random identity for a campaign.
-
-    >>> len(new_identity()), new_identity() == new_identity()
-    (32, False)
-    """
-    return secrets.token_hex(16)
-
-
 class _ThreadConnection:
     """The connection of a thread, closed when the thread ends."""
 
@@ -95,20 +49,17 @@ class _ThreadConnection:
 
 
 class Database:
-    """The file, its index, and the organiser's decisions.
+    """The file and its index.
 
     Parameters
     ----------
     path : Path
     collection : Collection, optional
         The index; by default it is opened from its path relative to the file.
-    clock : callable
-        Returns the present time.
     """
 
-    def __init__(self, path: Path, collection: Collection | None, clock: Clock) -> None:
+    def __init__(self, path: Path, collection: Collection | None) -> None:
         self.path = path
-        self._clock = clock
         self._lock = threading.RLock()
         self._local = threading.local()
         self._readers: WeakSet[_ThreadConnection] = WeakSet()
@@ -120,39 +71,24 @@ class Database:
             try:
                 upgrade(path, self._writer)
                 self._writer.execute("PRAGMA journal_mode = WAL").fetchone()
-                self.meta = self._read_meta()
-                if "identity" not in self.meta:  # made by an older Foveal
-                    self._writer.execute(
-                        "INSERT OR IGNORE INTO meta VALUES ('identity', ?)", (new_identity(),)
-                    )
-                    self.meta = self._read_meta()
+                rows = self._writer.execute("SELECT key, value FROM meta").fetchall()
+                self.meta: Mapping[str, str] = dict(rows)
                 self.collection = self._open_index(collection)
             except BaseException:
                 self._writer.close()
                 raise
-
-    def _read_meta(self) -> Mapping[str, str]:
-        return dict(self._writer.execute("SELECT key, value FROM meta").fetchall())
 
     def _open_index(self, collection: Collection | None) -> Collection:
         """Return the index that the campaign was created with; refuse any other."""
         if collection is None:
             place = self.path.parent / self.meta["index"]
             if not place.exists():
-                raise InputError.at(
-                    "campaign.index_missing",
-                    str(self.path),
-                    None,
-                    f"its index is not at {place}; say where it is (--collection)",
-                )
+                text = f"its index is not at {place}; say where it is (--collection)"
+                raise InputError.at("campaign.index_missing", str(self.path), None, text)
             collection = Collection.open(place)
         if collection.source.sha256 != self.meta["index_identity"]:
-            raise InputError.at(
-                "campaign.index_differs",
-                collection.path,
-                None,
-                f"is not the index of the campaign {self.path}",
-            )
+            text = f"is not the index of the campaign {self.path}"
+            raise InputError.at("campaign.index_differs", collection.path, None, text)
         return collection
 
     def close(self) -> None:
@@ -165,6 +101,12 @@ class Database:
             with suppress(sqlite3.Error):
                 self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def checkpoint_when_idle(self, stopped: threading.Event, pause: float = 1.0) -> None:
         """Move the newest actions into the main file whenever nobody writes, until stopped.
@@ -194,17 +136,6 @@ class Database:
         """Raise InputError if the file is damaged."""
         check_integrity(self.path, self.reading())
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def reading(self) -> sqlite3.Connection:
         """Return the connection of the calling thread."""
         reader: _ThreadConnection | None = getattr(self._local, "reader", None)
@@ -213,6 +144,10 @@ class Database:
             with self._entering:
                 self._readers.add(reader)
         return reader.connection
+
+    def rows(self, query: str, *given: object) -> list[sqlite3.Row]:
+        """Return all rows of a query's result."""
+        return self.reading().execute(query, given).fetchall()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -228,7 +163,7 @@ class Database:
                 raise
 
     def _time(self) -> str:
-        return self._clock().isoformat(timespec="milliseconds")
+        return datetime.now(UTC).isoformat(timespec="milliseconds")
 
     @property
     def name(self) -> str:
@@ -253,26 +188,11 @@ class Database:
     @cached_property
     def topics(self) -> Topics:
         """The topics that have a pool."""
-        rows = self.reading().execute("SELECT json FROM topics ORDER BY position").fetchall()
         known = [field.name for field in fields(Topic)]
+        rows = self.rows("SELECT json FROM topics ORDER BY position")
         stored = [json.loads(row["json"]) for row in rows]
         return Topics.of(Topic(**{name: one.get(name) for name in known}) for one in stored)
 
     def _check_topic(self, topic: str) -> None:
         if topic not in self.topics:
             raise UsageError(f"no topic {topic!r} in the campaign")
-
-    def _note(
-        self,
-        connection: sqlite3.Connection,
-        assessor: str,
-        topic: str | None,
-        doc: str | None,
-        kind: str,
-        payload: Mapping[str, Any],
-    ) -> None:
-        connection.execute(
-            "INSERT INTO events (at, assessor, topic, doc, kind, payload) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            (self._time(), assessor, topic, doc, kind, dumps(payload)),
-        )

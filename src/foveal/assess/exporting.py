@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import polars as pl
 
-from foveal.assess.actions import Action, RefusedError, State, add_span, check
+from foveal.assess.actions import RefusedError, Replace, Spans, State, add_span
 from foveal.assess.documents import AssessedDocument
-from foveal.assess.procedure import GRADES, asked, inferred, missing, refuse, relevant
+from foveal.assess.procedure import GRADES, asked, inferred, refuse, relevant
 from foveal.assess.store import FINAL, Campaign
 from foveal.collection import Collection
 from foveal.collection.placement import place_judgements
@@ -27,8 +26,6 @@ from foveal.formats.xpaths import canonical_paths
 from foveal.model import Judgements, Provenance
 from foveal.spans import Coverage
 
-__all__ = ["check_known", "export_judgements", "import_judgements", "judgements", "prepared"]
-
 _AROUND = 32
 """Characters kept before and after a quotation, to find it in a changed text."""
 _WITH_PASSAGES = ("inex2005", "inex2006")
@@ -38,7 +35,6 @@ _ROW = {
     "relevant": pl.Boolean,
 }
 _QUOTES = dict.fromkeys(("quote", "prefix", "suffix"), pl.String)
-_Assessment = tuple[str, str, str, State]
 
 
 def judgements(
@@ -64,32 +60,31 @@ def judgements(
         assessors = (assessors,)
     whose = None if assessors is None else frozenset(assessors)
     which = frozenset(campaign.topics.ids if topics is None else topics)
-    chosen = [
-        (assessor, topic, doc, state)
-        for assessor, topic, doc, _, state in campaign.assessments()
-        if (assessor != FINAL if whose is None else assessor in whose)
-        and topic in which
-        and (state.validated or not validated_only)
-    ]
-    return _judgements(campaign, chosen)
-
-
-def _judgements(campaign: Campaign, chosen: Sequence[_Assessment]) -> Judgements:
     procedure = campaign.procedure
     has_text = procedure != "2003"
-    rows, flat = [], list[tuple[int, int]]()
+    chosen: list[tuple[str, str, State]] = []
+    rows, flat, counts = [], list[tuple[int, int]](), list[int]()
     quotes: list[tuple[str, str, str]] = []
-    for number, (assessor, topic, doc, state) in enumerate(chosen, 1):
+    for assessor, topic, doc, _, state in campaign.assessments():
+        if (
+            (assessor == FINAL if whose is None else assessor not in whose)
+            or topic not in which
+            or (validated_only and not state.validated)
+        ):
+            continue
+        chosen.append((topic, doc, state))
         document = campaign.document(doc)
-        spans = state.spans if has_text else ()
+        text, spans = document.text, state.spans if has_text else ()
         flat += spans
-        quotes += (_quote(document.text, *span) for span in spans)
+        counts.append(len(spans))
+        for start, end in spans:
+            before = text[max(start - _AROUND, 0) : start]
+            quotes.append((text[start:end], before, text[end : end + _AROUND]))
         # An entry point counts only with highlighted text.
         bep = state.bep if spans else None
         found = relevant(procedure, state)
-        rows.append((topic, doc, assessor, document.length, bep, number, found))
+        rows.append((topic, doc, assessor, document.length, bep, len(chosen), found))
     pairs = np.array(flat, dtype=np.int64).reshape(-1, 2)
-    counts = [len(state.spans) if has_text else 0 for *_, state in chosen]
     return Judgements.from_rows(
         pl.DataFrame(rows, schema=_ROW, orient="row"),
         np.array(counts, dtype=np.int64),
@@ -103,18 +98,13 @@ def _judgements(campaign: Campaign, chosen: Sequence[_Assessment]) -> Judgements
     )
 
 
-def _quote(text: str, start: int, end: int) -> tuple[str, str, str]:
-    """Return the text of a span, and the text before and after it."""
-    return text[start:end], text[max(start - _AROUND, 0) : start], text[end : end + _AROUND]
-
-
-def _elements(campaign: Campaign, chosen: Sequence[_Assessment]) -> pl.DataFrame | None:
+def _elements(campaign: Campaign, chosen: Sequence[tuple[str, str, State]]) -> pl.DataFrame | None:
     """Return the elements with given or inferred grades; None in 2006."""
     wanted = GRADES[campaign.procedure]
     if not wanted:
         return None
     rows: list[dict[str, Any]] = []
-    for number, (_, topic, doc, state) in enumerate(chosen):
+    for number, (topic, doc, state) in enumerate(chosen):
         elements = campaign.elements(doc)
         spans = np.array(state.spans, dtype=np.int64).reshape(-1, 2)
         size = elements.end - elements.start
@@ -259,51 +249,30 @@ def import_judgements(
     _check_rows(campaign, judged)
     placed = place_judgements(judged, campaign.collection)
     _check_kind(campaign, placed)
-    states = list(_make_states(campaign, placed))
-    counts: Counter[str] = Counter()
+    states = _make_states(campaign, placed)
+    counts = Counter[str]()
     for topic, doc, state in states:
         if add or campaign.in_pool(topic, doc):
-            counts += _import_document(campaign, assessor, topic, doc, state, replace=replace)
+            version, present = campaign.state(assessor, topic, doc)
+            if version and present == state:
+                counts["unchanged"] += 1
+            elif version and not replace:
+                counts["kept"] += 1
+            else:
+                counts["added"] += campaign.add_document(topic, doc, assessor)
+                # Named after its content only. Names from pages have no colon.
+                content = repr((assessor, topic, doc, version, sorted(state.to_json().items())))
+                digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).digest()
+                name = f"imported:{UUID(bytes=digest[:16])}"
+                campaign.set_state(assessor, topic, doc, name, version, state)
+                counts["imported"] += 1
+                counts["validated"] += state.validated
         else:
             counts["outside"] += 1
         if progress is not None:
             progress()
     names = ("imported", "unchanged", "kept", "outside", "validated", "added")
     return {name: counts[name] for name in names}
-
-
-def _import_document(
-    campaign: Campaign, assessor: str, topic: str, doc: str, state: State, *, replace: bool
-) -> Counter[str]:
-    """Import one document; return the outcome as counts."""
-    version, present = campaign.state(assessor, topic, doc)
-    if present == state and version:
-        return Counter(unchanged=1)
-    if version and not replace:
-        return Counter(kept=1)
-    added = campaign.add_document(topic, doc, assessor)
-    document = campaign.document(doc)
-    action = Action("replace", state=state)
-    saved = campaign.act(
-        assessor,
-        topic,
-        doc,
-        _name_import(assessor, topic, doc, version, state),
-        version,
-        action,
-        length=document.length,
-        digest=document.sha256,
-    )
-    if saved.repeated:
-        return Counter(unchanged=1)
-    return Counter(imported=1, validated=int(state.validated), added=int(added))
-
-
-def _name_import(assessor: str, topic: str, doc: str, version: int, state: State) -> str:
-    """Return the name of an import, which depends on its content only."""
-    content = repr((assessor, topic, doc, version, sorted(state.to_json().items())))
-    digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).digest()
-    return f"imported:{UUID(bytes=digest[:16])}"  # names from pages have no colon
 
 
 def _check_rows(campaign: Campaign, judged: Judgements) -> None:
@@ -313,11 +282,8 @@ def _check_rows(campaign: Campaign, judged: Judgements) -> None:
     for row in range(len(judged)):
         topic = judged.topics[judged.topic[row]]
         if topic not in campaign.topics:
-            problems.append(
-                judged.problem(
-                    "campaign.unknown_topic", row, f"topic {topic!r} is not in the campaign"
-                )
-            )
+            message = f"topic {topic!r} is not in the campaign"
+            problems.append(judged.problem("campaign.unknown_topic", row, message))
         if lengths[row] < 0:
             message = f"document {judged.doc[row]!r} is not in the collection"
             problems.append(judged.problem("collection.unknown_document", row, message))
@@ -327,27 +293,22 @@ def _check_rows(campaign: Campaign, judged: Judgements) -> None:
 
 def _check_kind(campaign: Campaign, judged: Judgements) -> None:
     """Refuse judgements that lack the grades or text of the campaign's procedure."""
-    source, procedure = judged.sources[0].path, campaign.procedure
-    scale = (judged.header or {}).get("scale")
+    procedure = campaign.procedure
     if procedure == "2003":
-        if scale != "2003" and bool(judged.relevant.any()):
-            raise InputError.at(
-                "campaign.procedure",
-                source,
-                None,
-                "has no grades of 2003; the campaign grades elements (2003)",
-            )
-    elif not judged.has_text and bool(judged.relevant.any()):
-        raise InputError.at(
-            "campaign.procedure",
-            source,
-            None,
-            f"has no highlighted text; the campaign ({procedure}) needs it",
-        )
+        lacks = (judged.header or {}).get("scale") != "2003"
+        text = "has no grades of 2003; the campaign grades elements (2003)"
+    else:
+        lacks = not judged.has_text
+        text = f"has no highlighted text; the campaign ({procedure}) needs it"
+    if lacks and bool(judged.relevant.any()):
+        raise InputError.at("campaign.procedure", judged.sources[0].path, None, text)
 
 
-def _make_states(campaign: Campaign, judged: Judgements) -> Iterator[tuple[str, str, State]]:
-    """Yield topic, document and state of each row; first raise InputError with all problems."""
+def _make_states(campaign: Campaign, judged: Judgements) -> list[tuple[str, str, State]]:
+    """Return topic, document and state of each row, or raise InputError with all problems.
+
+    A state that is complete by the rules of the campaign is validated.
+    """
     grades = _read_grades(campaign, judged)
     found: list[tuple[str, str, State]] = []
     problems: list[Problem] = []
@@ -356,40 +317,38 @@ def _make_states(campaign: Campaign, judged: Judgements) -> Iterator[tuple[str, 
         document = campaign.document(doc)
         problems += (
             judged.problem("judgements.quote", row, message)
-            for message in _describe_misquotes(judged, row, document)
+            for message in describe_misquotes(judged, row, document)
         )
-        state = _make_state(campaign, judged, row, grades.get(row, {}))
+        spans = relevant_spans(judged, row)
+        bep = int(judged.bep[row]) if spans and judged.bep[row] >= 0 else None
+        state = State(spans, bep)
+        graded = grades.get(row, {})
+        if campaign.procedure == "2005":
+            # Only elements with highlighted text are graded; all others count as 0.
+            elements = campaign.elements(doc)
+            live, number = asked("2005", state, elements), elements.number
+            graded = {p: g for p, g in graded.items() if p not in number or live[number[p]]}
+        state = State(spans, bep, graded)
         try:
-            action = Action("replace", state=state)
-            check(action, document.length)
-            refuse(campaign.procedure, State(), action, campaign.elements(doc))
+            state.check(document.length)
+            refuse(campaign.procedure, State(), Replace(state), campaign.elements(doc))
         except RefusedError as error:
             problems.append(judged.problem("campaign.refused", row, f"document {doc!r}: {error}"))
             continue
-        found.append((topic, doc, _validate_if_complete(campaign, topic, doc, state)))
+        complete = not campaign.missing(topic, doc, state)
+        found.append((topic, doc, State(spans, bep, graded, validated=complete)))
     if problems:
         raise InputError(problems)
-    yield from found
+    return found
 
 
-def _make_state(
-    campaign: Campaign, judged: Judgements, row: int, grades: Mapping[str, Mapping[str, str]]
-) -> State:
-    spans: tuple[tuple[int, int], ...] = ()
+def relevant_spans(judged: Judgements, row: int) -> Spans:
+    """Return the relevant spans of a row of judgements, merged where they touch."""
+    spans: Spans = ()
     for k in range(int(judged.bounds[row]), int(judged.bounds[row + 1])):
         if judged.end[k] > judged.start[k] and (judged.grade is None or judged.grade[k] > 0):
             spans = add_span(spans, int(judged.start[k]), int(judged.end[k]))
-    bep = int(judged.bep[row])
-    state = State(spans, bep if spans and bep >= 0 else None)
-    if not grades:
-        return state
-    if campaign.procedure == "2005":
-        # Only elements with highlighted text are graded; all others count as 0.
-        elements = campaign.elements(str(judged.doc[row]))
-        live = asked("2005", state, elements)
-        number = elements.number
-        grades = {p: g for p, g in grades.items() if p not in number or live[number[p]]}
-    return State(spans, state.bep, MappingProxyType({p: dict(g) for p, g in grades.items()}))
+    return spans
 
 
 def _read_grades(campaign: Campaign, judged: Judgements) -> dict[int, dict[str, dict[str, str]]]:
@@ -407,16 +366,7 @@ def _read_grades(campaign: Campaign, judged: Judgements) -> dict[int, dict[str, 
     return rows
 
 
-def _validate_if_complete(campaign: Campaign, topic: str, doc: str, state: State) -> State:
-    """Return the state as validated if it is complete by the rules of the campaign."""
-    pooled: Sequence[str] = ()
-    if campaign.procedure == "2003" and campaign.in_pool(topic, doc):
-        pooled = campaign.pooled(topic, doc)
-    lacking = missing(campaign.procedure, state, campaign.elements(doc), pooled)
-    return State(state.spans, state.bep, state.grades, state.note, validated=not lacking)
-
-
-def _describe_misquotes(judged: Judgements, row: int, document: AssessedDocument) -> Iterator[str]:
+def describe_misquotes(judged: Judgements, row: int, document: AssessedDocument) -> Iterator[str]:
     """Describe each quotation that differs from the text at its place."""
     if judged.quotes is None:
         return

@@ -7,27 +7,24 @@ every pooled element. In both, an element is at least as exhaustive as its parts
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from foveal.assess.actions import Action, RefusedError, State
+from foveal.assess.actions import (
+    Action,
+    Decision,
+    EntryPoint,
+    Grade,
+    Highlight,
+    RefusedError,
+    Replace,
+    State,
+)
 from foveal.assess.documents import Elements
 from foveal.spans import Coverage
-
-__all__ = [
-    "EXHAUSTIVITY",
-    "GRADES",
-    "PROCEDURES",
-    "Missing",
-    "asked",
-    "inferred",
-    "missing",
-    "refuse",
-    "relevant",
-]
 
 PROCEDURES = ("2006", "2005", "2003")
 """The first is the default."""
@@ -45,7 +42,6 @@ GRADES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 """Scales by which elements are graded, with the values from weak to strong."""
 
-_HIGHLIGHTING = ("highlight", "unhighlight", "bep")
 _NONE = "0"
 _DOWNWARD = (_NONE, "?")
 """Grades that the parts of an element inherit."""
@@ -104,33 +100,22 @@ def missing(
             found.append(Missing("relevant text is highlighted, but there is no best entry point"))
         if state.bep is not None and not state.spans:
             found.append(Missing("there is a best entry point, but no relevant text"))
-    wanted = asked(procedure, state, elements, pooled)
-    if wanted.any():
-        known, needed = inferred(procedure, state, elements), GRADES[procedure]
-        for i in np.flatnonzero(wanted).tolist():
-            path = elements.path[i]
-            lacking = [name for name in needed if name not in known.get(path, {})]
-            if lacking:
-                found.append(Missing(f"{path} has no grade of {' and '.join(lacking)}", path))
-        found += _find_contradictions(procedure, np.flatnonzero(wanted).tolist(), known, elements)
-    return found
-
-
-def _find_contradictions(
-    procedure: str, among: Iterable[int], known: Mapping[str, Mapping[str, str]], elements: Elements
-) -> Iterator[Missing]:
-    """Yield elements with a lower grade than one of their parts.
-
-    They occur because a restored highlight restores the old grades as well.
-    """
-    order = EXHAUSTIVITY[procedure]
-    for i in among:
+    wanted = np.flatnonzero(asked(procedure, state, elements, pooled)).tolist()
+    known, order = inferred(procedure, state, elements), EXHAUSTIVITY[procedure]
+    for i in wanted:
+        path = elements.path[i]
+        lacking = [name for name in GRADES[procedure] if name not in known.get(path, {})]
+        if lacking:
+            found.append(Missing(f"{path} has no grade of {' and '.join(lacking)}", path))
+    # A restored highlight restores old grades, too, which may contradict newer ones.
+    for i in wanted:
         inner, outer = elements.path[i], elements.path[max(int(elements.parent[i]), 0)]
         own, around = known.get(inner, {}), known.get(outer, {})
         if "exhaustivity" in own and "exhaustivity" in around:
-            ranks = [order.index(grade["exhaustivity"]) for grade in (own, around)]
-            if ranks[0] > ranks[1]:
-                yield Missing(_describe_contradiction(outer, around, inner, own), outer)
+            rank, above = (order.index(grade["exhaustivity"]) for grade in (own, around))
+            if rank > above:
+                found.append(Missing(_describe_contradiction(outer, around, inner, own), outer))
+    return found
 
 
 def inferred(procedure: str, state: State, elements: Elements) -> dict[str, dict[str, str]]:
@@ -177,35 +162,31 @@ def inferred(procedure: str, state: State, elements: Elements) -> dict[str, dict
 
 def refuse(procedure: str, state: State, action: Action, elements: Elements) -> None:
     """Raise `RefusedError` for an action that breaks the rules of the procedure."""
-    if action.kind == "replace" and action.state is not None:
-        _refuse_state(procedure, action.state, elements)
-    elif procedure == "2003" and action.kind in _HIGHLIGHTING:
+    if isinstance(action, Replace):
+        new = action.state
+        if procedure == "2003" and (new.spans or new.bep is not None):
+            raise RefusedError("a campaign that grades elements has no highlights or entry points")
+        live = asked(procedure, new, elements)
+        for path, grade in new.grades.items():
+            number = elements.number.get(path)
+            if procedure == "2005" and grade and number is not None and not live[number]:
+                _refuse_values(procedure, grade)  # no longer highlighted: it does not count
+            else:
+                _refuse_grade(procedure, new, path, grade, elements)
+    elif procedure == "2003" and isinstance(action, Highlight | EntryPoint | Decision):
         raise RefusedError(
             "this campaign grades elements (procedure 2003); it has no highlights and no best "
             "entry point"
         )
-    elif action.kind == "grade" and action.path is not None:
-        _refuse_grade(procedure, state, action.path, action.grade or {}, elements)
-
-
-def _refuse_state(procedure: str, state: State, elements: Elements) -> None:
-    """Refuse a whole state if it breaks the rules of the procedure."""
-    if procedure == "2003" and (state.spans or state.bep is not None):
-        raise RefusedError("a campaign that grades elements has no highlights or entry points")
-    live = asked(procedure, state, elements)
-    for path, grade in state.grades.items():
-        number = elements.number.get(path)
-        if procedure == "2005" and grade and number is not None and not live[number]:
-            _refuse_values(procedure, grade)  # no longer highlighted: the grade does not count
-        else:
-            _refuse_grade(procedure, state, path, grade, elements)
+    elif isinstance(action, Grade):
+        _refuse_grade(procedure, state, action.path, action.grade, elements)
 
 
 def _refuse_grade(
     procedure: str, state: State, path: str, grade: Mapping[str, str], elements: Elements
 ) -> None:
-    scale = GRADES[procedure]
-    if not scale:
+    """Refuse a grade that breaks a rule, or that contradicts the grade of another element."""
+    if not GRADES[procedure]:
         raise RefusedError(
             f"this campaign has no grades (procedure {procedure}); highlight relevant text"
         )
@@ -215,9 +196,20 @@ def _refuse_grade(
     if not grade:
         return
     _refuse_values(procedure, grade)
-    if procedure == "2005" and not asked(procedure, state, elements)[number]:
+    live = asked(procedure, state, elements) if procedure == "2005" else None
+    if live is not None and not live[number]:
         raise RefusedError(f"{path} holds no highlighted text and cannot be graded")
-    _refuse_place(procedure, state, number, grade, elements)
+    order = EXHAUSTIVITY[procedure]
+    rank = order.index(grade["exhaustivity"])
+    for other, theirs in state.grades.items():
+        i = elements.number.get(other)
+        if i is None or i == number or (live is not None and not live[i]):
+            continue
+        above = order.index(theirs["exhaustivity"])
+        if above > rank and other.startswith(f"{path}/"):
+            raise RefusedError(_describe_contradiction(path, grade, other, theirs))
+        if above < rank and path.startswith(f"{other}/"):
+            raise RefusedError(_describe_contradiction(other, theirs, path, grade))
 
 
 def _refuse_values(procedure: str, grade: Mapping[str, str]) -> None:
@@ -238,29 +230,6 @@ def _refuse_values(procedure: str, grade: Mapping[str, str]) -> None:
             f"exhaustivity {grade['exhaustivity']} contradicts specificity "
             f"{grade['specificity']}: both are 0 or neither is"
         )
-
-
-def _refuse_place(
-    procedure: str, state: State, number: int, grade: Mapping[str, str], elements: Elements
-) -> None:
-    """Refuse a grade above that of an enclosing element, or below that of a part."""
-    order = EXHAUSTIVITY[procedure]
-    rank = order.index(grade["exhaustivity"])
-    live = asked(procedure, state, elements) if procedure == "2005" else None
-    for path, other in state.grades.items():
-        i = elements.number.get(path)
-        if i is None or i == number or (live is not None and not live[i]):
-            continue
-        theirs = order.index(other["exhaustivity"])
-        if theirs > rank and _is_within(elements, i, number):
-            raise RefusedError(_describe_contradiction(elements.path[number], grade, path, other))
-        if theirs < rank and _is_within(elements, number, i):
-            raise RefusedError(_describe_contradiction(path, other, elements.path[number], grade))
-
-
-def _is_within(elements: Elements, inner: int, outer: int) -> bool:
-    """Return True if an element lies in another."""
-    return elements.path[inner].startswith(f"{elements.path[outer]}/")
 
 
 def _describe_contradiction(

@@ -16,24 +16,19 @@ from pathlib import Path
 
 from foveal.errors import InputError
 
-__all__ = [
-    "APPLICATION",
-    "MIGRATIONS",
-    "VERSION",
-    "check_file",
-    "check_integrity",
-    "connect",
-    "damage",
-    "error_code",
-    "no_campaign",
-    "prepare",
-    "upgrade",
-]
-
 APPLICATION = 0x464F5641
 """``FOVA`` in ASCII, which identifies the file as a campaign."""
 VERSION = 2
 """Version of the tables."""
+_SUGGESTIONS = """
+CREATE TABLE suggestions (
+    topic TEXT NOT NULL REFERENCES topics, doc TEXT NOT NULL, source TEXT NOT NULL,
+    assessor TEXT NOT NULL, spans TEXT NOT NULL,
+    PRIMARY KEY (topic, doc, source, assessor)
+) WITHOUT ROWID;
+"""
+_IDENTITY = "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))));"
+
 _MAGIC = b"SQLite format 3\0"
 _PATIENCE = 10.0
 """Seconds to wait for another writer, such as a command while the server runs."""
@@ -91,18 +86,18 @@ CREATE TABLE sessions (
 """
 
 _INVITATIONS = """
-CREATE TABLE invitations (
+CREATE TABLE IF NOT EXISTS invitations (
     user TEXT PRIMARY KEY REFERENCES users (name), token_hash TEXT NOT NULL UNIQUE,
     expires TEXT NOT NULL
 ) WITHOUT ROWID;
 """
 _TOKENS = """
-CREATE TABLE tokens (
+CREATE TABLE IF NOT EXISTS tokens (
     id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL REFERENCES users (name),
     label TEXT NOT NULL, token_hash TEXT NOT NULL UNIQUE, created TEXT NOT NULL, used TEXT
 );
 """
-MIGRATIONS: dict[int, str] = {1: _INVITATIONS + _TOKENS}
+MIGRATIONS: dict[int, str] = {1: _IDENTITY + _SUGGESTIONS + _INVITATIONS + _TOKENS}
 """Statements that upgrade each version of the tables to the next one."""
 
 _ONLY_GROW = """
@@ -127,7 +122,7 @@ def connect(path: Path) -> sqlite3.Connection:
 def prepare(connection: sqlite3.Connection) -> None:
     """Create the tables of a new campaign."""
     logs = (_ONLY_GROW.format(table=name) for name in ("actions", "events"))
-    script = "".join((_TABLES, _INVITATIONS, _TOKENS, *logs))
+    script = "".join((_TABLES, _SUGGESTIONS, _INVITATIONS, _TOKENS, *logs))
     connection.executescript(script)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -172,38 +167,40 @@ def check_integrity(path: Path, connection: sqlite3.Connection) -> None:
 def _damaged(path: Path, found: str) -> InputError:
     """Return the error for a damaged campaign, with the damage found and advice."""
     reason = " ".join(found.split())
-    return InputError.at(
-        "campaign.damaged",
-        str(path),
-        None,
+    text = (
         f"the campaign is damaged ({reason:.200}); keep the file and go on with the newest "
         "copy that 'foveal assess backup' made; without one, export what can be read "
-        "('foveal assess export --all') and import it into a new campaign",
+        "('foveal assess export --all') and import it into a new campaign"
     )
+    return InputError.at("campaign.damaged", str(path), None, text)
 
 
 def upgrade(path: Path, connection: sqlite3.Connection) -> None:
     """Upgrade an old campaign; refuse other files and campaigns of a newer version."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise no_campaign(path)
-    found = _version(connection)
+    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if found > VERSION:
-        raise InputError.at(
-            "campaign.version",
-            str(path),
-            None,
+        text = (
             f"is a campaign of version {found}, expected {VERSION} or older; a newer Foveal can "
-            "open it",
+            "open it"
         )
-    while found < VERSION:
-        connection.executescript(
-            f"BEGIN IMMEDIATE;\n{MIGRATIONS[found]}\nPRAGMA user_version = {found + 1};\nCOMMIT;"
-        )
-        found = _version(connection)
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+        raise InputError.at("campaign.version", str(path), None, text)
+    if found == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Read again, since another process may have upgraded it meanwhile.
+        found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        for version in range(found, VERSION):
+            for statement in MIGRATIONS[version].split(";"):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def check_file(path: Path) -> None:
@@ -212,23 +209,17 @@ def check_file(path: Path) -> None:
         with path.open("rb") as stream:
             head = stream.read(len(_MAGIC))
     except IsADirectoryError:
-        raise InputError.at(
-            "file.is_directory", str(path), None, "is a directory; expected a campaign"
-        ) from None
+        text = "is a directory; expected a campaign"
+        raise InputError.at("file.is_directory", str(path), None, text) from None
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        raise InputError.at(
-            "file.unreadable", str(path), None, f"cannot be read: {reason}"
-        ) from None
+        text = f"cannot be read: {reason}"
+        raise InputError.at("file.unreadable", str(path), None, text) from None
     if head != _MAGIC:
         raise no_campaign(path)
 
 
 def no_campaign(path: Path) -> InputError:
     """Return the error for a file that is not a campaign."""
-    return InputError.at(
-        "campaign.format",
-        str(path),
-        None,
-        "is no campaign; expected a file that 'foveal assess init' made",
-    )
+    text = "is no campaign; expected a file that 'foveal assess init' made"
+    return InputError.at("campaign.format", str(path), None, text)

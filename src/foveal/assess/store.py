@@ -9,19 +9,30 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+import zlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from foveal.assess.actions import Action, History, RefusedError, State, check
-from foveal.assess.database import Clock, Recent, dumps, now, one
-from foveal.assess.documents import AssessedDocument, Elements
-from foveal.assess.events import Events, Progress, Viewed
-from foveal.assess.holdings import CollectionDocument, Holdings, PoolEntry
+from foveal.assess.actions import (
+    Action,
+    Decision,
+    History,
+    RefusedError,
+    Replace,
+    Spans,
+    State,
+    Validate,
+)
+from foveal.assess.database import dumps, one
+from foveal.assess.documents import AssessedDocument, Elements, elements_of, page_digest
 from foveal.assess.people import FINAL, ROLES, People, User, check_name
 from foveal.assess.procedure import Missing, inferred, missing, refuse, relevant
 from foveal.assess.schema import check_integrity, connect, damage
-from foveal.collection import Collection
+from foveal.assess.vocabularies import title_of
+from foveal.collection import Collection, SourceTexts
 from foveal.errors import FovealError
 
 __all__ = [
@@ -39,25 +50,44 @@ __all__ = [
     "User",
     "Viewed",
     "check_name",
+    "insert_document",
 ]
 
-_HISTORIES = 64
-"""Number of histories cached."""
-_NAME = re.compile(r"[!-~]{1,100}")
-"""Allowed names of actions."""
+_DOCUMENTS, _ELEMENTS, _HISTORIES = 16, 64, 64
+"""Numbers of documents, element tables and histories cached."""
+_ACTION_NAME = re.compile(r"[!-~]{1,100}")
 _MOST_TIME = 40
+_SNIPPET = 80
+"""Characters shown on either side of a word found."""
+_WORD = re.compile(r"\w+")
+
+# Entries of the log cannot be repaired: one that is not JSON must not break the sum of time.
+_SECONDS = (
+    "coalesce(sum(CASE WHEN json_valid(payload) THEN json_extract(payload, '$.seconds') END), 0.0) "
+    "AS seconds"
+)
+_PROGRESS = f"""
+WITH pairs AS (
+    SELECT topic, assessor FROM assignments UNION SELECT topic, assessor FROM assessments
+)
+SELECT topic, assessor,
+    (SELECT count(*) FROM pool WHERE pool.topic = pairs.topic) AS pooled,
+    (SELECT count(*) FROM (
+        SELECT doc FROM events WHERE kind = 'view' AND events.topic = pairs.topic
+            AND events.assessor = pairs.assessor
+        UNION SELECT doc FROM assessments WHERE assessments.topic = pairs.topic
+            AND assessments.assessor = pairs.assessor)) AS seen,
+    (SELECT count(*) FROM assessments WHERE assessments.topic = pairs.topic
+        AND assessments.assessor = pairs.assessor AND validated) AS validated,
+    (SELECT count(*) FROM assessments WHERE assessments.topic = pairs.topic
+        AND assessments.assessor = pairs.assessor AND relevant) AS relevant,
+    (SELECT {_SECONDS} FROM events WHERE kind = 'time' AND events.topic = pairs.topic
+        AND events.assessor = pairs.assessor) AS seconds
+FROM pairs JOIN topics USING (topic) ORDER BY position, assessor
+"""  # noqa: S608 - constants only
 
 Key = tuple[str, str, str]
 """Assessor, topic and document."""
-
-
-class ConflictError(FovealError):
-    """An action that was based on an old version of an assessment."""
-
-    def __init__(self, history: History) -> None:
-        self.version, self.state = history.version, history.state
-        self.can_undo, self.can_redo = history.can_undo, history.can_redo
-        super().__init__(f"the assessment has changed meanwhile: it is at version {self.version}")
 
 
 class Saved(NamedTuple):
@@ -71,6 +101,18 @@ class Saved(NamedTuple):
     """True if the action was saved before; this is its outcome then."""
 
 
+def _outcome(history: History) -> Saved:
+    return Saved(history.version, history.state, history.can_undo, history.can_redo)
+
+
+class ConflictError(FovealError):
+    """An action that was based on an old version of an assessment."""
+
+    def __init__(self, newest: Saved) -> None:
+        self.version, self.state, self.can_undo, self.can_redo, _ = newest
+        super().__init__(f"the assessment has changed meanwhile: it is at version {self.version}")
+
+
 class AssessmentSummary(NamedTuple):
     """The main figures of an assessment, without its state."""
 
@@ -80,12 +122,59 @@ class AssessmentSummary(NamedTuple):
     spans: int
 
 
-class Campaign(People, Holdings, Events):
+class PoolEntry(NamedTuple):
+    """A document to assess."""
+
+    doc: str
+    title: str
+    length: int
+    priority: int
+    added_by: str | None
+    """The user who added it; None if runs returned it."""
+    support: list[dict[str, Any]]
+    """Its results in runs: ``start``, ``end``, ``path`` (or None) and ``runs``."""
+
+
+class CollectionDocument(NamedTuple):
+    """A document found by search or browsing."""
+
+    doc: str
+    title: str
+    snippet: str
+
+
+class Viewed(NamedTuple):
+    """A document that an assessor has viewed."""
+
+    doc: str
+    title: str
+    views: int
+    first: str
+    last: str
+    seconds: float
+
+
+class Progress(NamedTuple):
+    """The progress of an assessor on a topic."""
+
+    topic: str
+    assessor: str
+    pooled: int
+    seen: int
+    validated: int
+    relevant: int
+    seconds: float
+
+
+class Campaign(People):
     """An open campaign; `create` makes one, `open` opens one. Threads may share it."""
 
-    def __init__(self, path: Path, collection: Collection | None, clock: Clock) -> None:
-        super().__init__(path, collection, clock)
-        self._histories: Recent[Key, History] = Recent(_HISTORIES)
+    def __init__(self, path: Path, collection: Collection | None) -> None:
+        super().__init__(path, collection)
+        self._histories: dict[Key, History] = {}
+        """Histories of the documents used last, the most recent at the end."""
+        self._cached_document = lru_cache(_DOCUMENTS)(self._load_document)
+        self._cached_elements = lru_cache(_ELEMENTS)(lambda doc: elements_of(self.collection, doc))
 
     @classmethod
     def create(cls, path: str | Path, **given: Any) -> Campaign:
@@ -96,90 +185,249 @@ class Campaign(People, Holdings, Events):
         return cls.open(path, collection=given["collection"])
 
     @classmethod
-    def open(
-        cls, path: str | Path, *, collection: Collection | None = None, clock: Clock = now
-    ) -> Campaign:
-        """Open a campaign.
+    def open(cls, path: str | Path, *, collection: Collection | None = None) -> Campaign:
+        """Open a campaign; its index is by default found by its path relative to the campaign."""
+        return cls(Path(path), collection)
+
+    # -- pools and documents ----------------------------------------------------------------------
+
+    def pool(self, topic: str) -> list[PoolEntry]:
+        """Return the documents of a topic in the order of assessment; added ones come last."""
+        rows = self.rows(
+            "SELECT doc, title, length, priority, added_by, support FROM pool "
+            "JOIN documents USING (doc) WHERE topic = ? ORDER BY priority",
+            topic,
+        )
+        return [
+            PoolEntry(doc, title, length, priority, added_by, json.loads(support))
+            for doc, title, length, priority, added_by, support in rows
+        ]
+
+    def support(self, topic: str, doc: str) -> list[dict[str, Any]]:
+        """Return the results of runs in a pooled document; raise KeyError for any other."""
+        rows = self.rows("SELECT support FROM pool WHERE topic = ? AND doc = ?", topic, doc)
+        if not rows:
+            raise KeyError(doc)
+        support: list[dict[str, Any]] = json.loads(rows[0]["support"])
+        return support
+
+    def in_pool(self, topic: str, doc: str) -> bool:
+        """Return True if a document is in the pool of a topic."""
+        return bool(self.rows("SELECT 1 FROM pool WHERE topic = ? AND doc = ?", topic, doc))
+
+    def pooled(self, topic: str, doc: str) -> tuple[str, ...]:
+        """Return the elements that runs returned, and the enclosing elements of passages."""
+        elements = self.elements(doc)
+        paths = {
+            one["path"]
+            if one["path"] in elements.number
+            else elements.path[elements.around(one["start"], one["end"])]
+            for one in self.support(topic, doc)
+        }
+        return tuple(path for path in elements.path if path in paths)
+
+    def add_document(self, topic: str, doc: str, by: str) -> bool:
+        """Add a document that no run returned to a pool; return False if it is there already."""
+        self._check_topic(topic)
+        self.document(doc)
+        with self.writing() as connection:
+            added = connection.execute(
+                "INSERT OR IGNORE INTO pool SELECT ?, ?, 1 + coalesce(max(priority), 0), ?, '[]' "
+                "FROM pool WHERE topic = ?",
+                (topic, doc, by, topic),
+            ).rowcount
+            if added:
+                self._log(connection, by, topic, doc, "add", {})
+        return bool(added)
+
+    def suggest(
+        self,
+        found: Iterable[tuple[str, str, str, Spans]],
+        by: str,
+        *,
+        assessors: Iterable[str] = (),
+        replace: bool = False,
+    ) -> None:
+        """Suggest highlights; new ones of the same source take the place of earlier ones.
 
         Parameters
         ----------
-        path : path
-        collection : Collection, optional
-            Its index; by default it is opened from its path relative to the campaign.
-        clock : callable
-            Returns the present time.
+        found : iterable of tuples
+            Topic, document, the source of the suggestion, and spans.
+        by : str
+            The user whom the log names.
+        assessors : iterable of str
+            Show the suggestions to these only; by default to all.
+        replace : bool
+            Take back the earlier suggestions of all sources. Decisions stay.
         """
-        return cls(Path(path), collection, clock)
+        shown = tuple(assessors) or ("",)
+        with self.writing() as connection:
+            if replace:
+                connection.execute("DELETE FROM suggestions")
+            sources = set()
+            for topic, doc, source, spans in found:
+                sources.add(source)
+                connection.executemany(
+                    "INSERT OR REPLACE INTO suggestions VALUES (?, ?, ?, ?, ?)",
+                    [(topic, doc, source, assessor, dumps(spans)) for assessor in shown],
+                )
+            note = {"sources": sorted(sources), "assessors": list(assessors), "replace": replace}
+            self._log(connection, by, None, None, "suggest", note)
 
-    def history(self, assessor: str, topic: str, doc: str) -> History:
-        """Return the history of an assessor's actions on a document."""
+    def suggestions(self, assessor: str, topic: str, doc: str) -> dict[tuple[int, int], list[str]]:
+        """Return the spans suggested to an assessor in order, each with its sources.
+
+        Nothing is suggested in adjudication.
+        """
+        rows = self.rows(
+            "SELECT source, spans FROM suggestions WHERE topic = ? AND doc = ? "
+            "AND assessor IN ('', ?) AND ? <> ? ORDER BY source",
+            *(topic, doc, assessor, assessor, FINAL),
+        )
+        found: dict[tuple[int, int], list[str]] = {}
+        for source, spans in rows:
+            for start, end in json.loads(spans):
+                found.setdefault((start, end), []).append(source)
+        return dict(sorted(found.items()))
+
+    def document(self, doc: str) -> AssessedDocument:
+        """Return a document; raise KeyError if the collection lacks it.
+
+        A document that is not in the file yet is read from the source of the index, and stored.
+        """
+        return self._cached_document(doc)
+
+    def _load_document(self, doc: str) -> AssessedDocument:
+        query = "SELECT title, text, length, digest, sha256 FROM documents WHERE doc = ?"
+        rows = self.rows(query, doc)
+        if not rows:
+            digest = self._digests[doc]
+            texts = SourceTexts(self.source, self.meta.get("name_tag"))
+            ((_, text),) = texts.documents({doc: digest})
+            title = title_of(self.elements(doc), text, doc)
+            with self.writing() as connection:
+                if not one(connection, "SELECT 1 FROM documents WHERE doc = ?", doc):
+                    insert_document(connection, doc, title, text, digest)
+            rows = self.rows(query, doc)
+        title, stored, length, digest, sha256 = rows[0]
+        text = zlib.decompress(stored).decode("utf-8", "surrogatepass")
+        return AssessedDocument(doc, title, text, length, digest, sha256)
+
+    @property
+    def source(self) -> Path:
+        """Path of the documents that the index was built from."""
+        return self.path.parent / self.meta["source"]
+
+    @cached_property
+    def _digests(self) -> dict[str, bytes]:
+        return self.collection.digests()
+
+    def elements(self, doc: str) -> Elements:
+        """Return the elements of a document in order; raise KeyError if the collection lacks it."""
+        return self._cached_elements(doc)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """Sorted names of all documents of the collection."""
+        return sorted(self.collection)
+
+    def browse(
+        self, prefix: str = "", after: str = "", limit: int = 50
+    ) -> list[CollectionDocument]:
+        """Return documents of the collection in order of name, after a given name."""
+        first = bisect_right(self._names, after) if after else 0
+        first = max(first, bisect_left(self._names, prefix))
+        chosen = [n for n in self._names[first : first + limit] if n.startswith(prefix)]
+        marks = ", ".join("?" * len(chosen))
+        query = f"SELECT doc, title FROM documents WHERE doc IN ({marks})"  # noqa: S608 - marks only
+        titles = {doc: title for doc, title in self.rows(query, *chosen)}  # noqa: C416 - rows
+        return [CollectionDocument(name, titles.get(name, name), "") for name in chosen]
+
+    def search(self, query: str, limit: int = 20, offset: int = 0) -> list[CollectionDocument]:
+        """Return stored documents with all the words of a query, the best first.
+
+        The query has no operators; its last word also matches as a prefix.
+        """
+        words = [word for word in _WORD.findall(query) if any(map(str.isalnum, word))]
+        if not words:
+            return []
+        rows = self.rows(
+            "SELECT doc, title, text FROM (SELECT rowid AS number, rank FROM words "
+            "WHERE words MATCH ? ORDER BY rank, rowid LIMIT ? OFFSET ?) "
+            "JOIN documents USING (number) ORDER BY rank, number",
+            " ".join(f'"{word}"' for word in words) + "*",
+            limit,
+            offset,
+        )
+        pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
+        return [
+            CollectionDocument(row["doc"], row["title"], _cut_snippet(row["text"], pattern))
+            for row in rows
+        ]
+
+    # -- assessments ------------------------------------------------------------------------------
+
+    def history(self, assessor: str, topic: str, doc: str) -> Saved:
+        """Return the outcome of an assessor's last action on a document."""
         with self._lock:
-            return self._history(self.reading(), (assessor, topic, doc)).copy()
+            return _outcome(self._history(self.reading(), (assessor, topic, doc)))
 
     def _history(self, connection: sqlite3.Connection, key: Key) -> History:
         """Return the cached history, brought up to date; the caller must hold the lock."""
-        found = self._histories.get(key) or History()
+        found = self._histories.pop(key, None) or History()
         # Another process may have added actions.
-        rows = connection.execute(
-            "SELECT payload FROM actions WHERE assessor = ? AND topic = ? AND doc = ? "
-            "AND version > ? ORDER BY version",
-            (*key, found.version),
-        )
-        for row in rows.fetchall():
-            found.add(_read_action(row))
-        self._histories.put(key, found)
+        for action, _, _ in _read_actions(connection, key, after=found.version):
+            found.add(action)
+        self._histories[key] = found
+        if len(self._histories) > _HISTORIES:
+            del self._histories[next(iter(self._histories))]
         return found
 
     def actions(self, assessor: str, topic: str, doc: str) -> list[tuple[Action, str]]:
         """Return an assessor's actions on a document, with the times at which they were saved."""
-        rows = self.reading().execute(
-            "SELECT payload, at FROM actions WHERE assessor = ? AND topic = ? AND doc = ? "
-            "ORDER BY version",
-            (assessor, topic, doc),
-        )
-        return [(_read_action(row), row["at"]) for row in rows.fetchall()]
+        found = _read_actions(self.reading(), (assessor, topic, doc))
+        return [(action, at) for action, _, at in found]
 
     def state(self, assessor: str, topic: str, doc: str) -> tuple[int, State]:
         """Return version and state of an assessment; version 0 before the first action."""
-        row = one(
-            self.reading(),
+        rows = self.rows(
             "SELECT version, state FROM assessments WHERE assessor = ? AND topic = ? AND doc = ?",
             assessor,
             topic,
             doc,
         )
-        return (0, State()) if row is None else (row["version"], _read_state(row))
+        return (rows[0]["version"], _read_state(rows[0])) if rows else (0, State())
 
     def states(self, assessor: str, topic: str) -> dict[str, AssessmentSummary]:
         """Return summaries of an assessor's assessments of a topic, by document."""
-        rows = self.reading().execute(
+        rows = self.rows(
             "SELECT doc, version, relevant, validated, spans FROM assessments "
             "WHERE assessor = ? AND topic = ?",
-            (assessor, topic),
+            assessor,
+            topic,
         )
         return {
-            row["doc"]: AssessmentSummary(
-                row["version"], bool(row["relevant"]), bool(row["validated"]), row["spans"]
-            )
-            for row in rows.fetchall()
+            doc: AssessmentSummary(version, bool(relevant), bool(validated), spans)
+            for doc, version, relevant, validated, spans in rows
         }
 
     def assessments(self) -> Iterator[tuple[str, str, str, int, State]]:
         """Yield assessor, topic, document, version and state of every assessment."""
-        rows = self.reading().execute(
+        rows = self.rows(
             "SELECT assessor, topic, doc, version, state FROM assessments "
             "JOIN topics USING (topic) LEFT JOIN pool USING (topic, doc) "
             "ORDER BY position, priority, assessor"
         )
-        for row in rows.fetchall():
+        for row in rows:
             yield row["assessor"], row["topic"], row["doc"], row["version"], _read_state(row)
 
     def missing(self, topic: str, doc: str, state: State) -> list[Missing]:
         """Return the reasons why a document in this state cannot be validated."""
-        if self.procedure == "2003":
+        pooled: tuple[str, ...] = ()
+        if self.procedure == "2003" and self.in_pool(topic, doc):
             pooled = self.pooled(topic, doc)
-            return missing(self.procedure, state, self.elements(doc), pooled)
-        return missing(self.procedure, state, self.elements(doc))
+        return missing(self.procedure, state, self.elements(doc), pooled)
 
     def grades(self, doc: str, state: State) -> dict[str, dict[str, str]]:
         """Return the given and inferred grades of elements."""
@@ -217,24 +465,36 @@ class Campaign(People, Holdings, Events):
         actor : str, optional
             The user who acts in the assessor's name, such as an organiser who adjudicates.
         """
-        if not _NAME.fullmatch(uuid):
+        if not _ACTION_NAME.fullmatch(uuid):
             raise RefusedError(f"{uuid!r:.60} cannot name an action")
         if client_at is not None and not (client_at.isascii() and len(client_at) <= _MOST_TIME):
             raise RefusedError(f"{client_at!r:.60} is not a time")
         key = (assessor, topic, doc)
-        payload = dumps(action.to_json())
         with self._lock:
             with self.writing() as connection:
-                saved = self._repeated(connection, key, uuid, payload)
+                saved = _find_repeated(connection, key, uuid, action)
                 if saved is not None:
                     return saved
-                self._check_target(connection, key, length, digest)
+                _check_target(connection, key, length, digest)
                 history = self._history(connection, key)
                 if base != history.version:
-                    raise ConflictError(history)
-                check(action, length)
-                self._check_procedure(topic, doc, history.state, action)
+                    raise ConflictError(_outcome(history))
+                action.check(length)
+                refuse(self.procedure, history.state, action, self.elements(doc))
+                if isinstance(action, Decision) and (
+                    (action.start, action.end) not in self.suggestions(*key)
+                ):
+                    raise RefusedError(
+                        f"there is no suggestion from {action.start} to {action.end} (any more); "
+                        "reload the page"
+                    )
                 state, version = history.next(action), history.version + 1
+                if state.validated and isinstance(action, Validate | Replace):
+                    lacking = self.missing(topic, doc, state)
+                    if lacking:
+                        more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
+                        raise RefusedError(f"cannot be validated: {lacking[0].reason}{more}")
+                payload = dumps(action.to_json())
                 connection.execute(
                     "INSERT INTO actions (uuid, assessor, topic, doc, version, kind, payload, at, "
                     "client_at, actor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -242,78 +502,30 @@ class Campaign(People, Holdings, Events):
                 )
                 self._keep(connection, key, version, state)
             history.add(action)  # only now: a commit may fail
-            return Saved(version, state, history.can_undo, history.can_redo)
+            return _outcome(history)
 
-    def _repeated(
-        self, connection: sqlite3.Connection, key: Key, uuid: str, payload: str
-    ) -> Saved | None:
-        """Return the outcome of an action that was saved before, or None."""
-        query = "SELECT assessor, topic, doc, version, payload FROM actions WHERE uuid = ?"
-        row = one(connection, query, uuid)
-        if row is None:
-            return None
-        if (*row[:3], row["payload"]) != (*key, payload):
-            raise RefusedError(f"{uuid!r:.60} already names another action")
-        version = row["version"]
-        rows = connection.execute(
-            "SELECT payload FROM actions WHERE assessor = ? AND topic = ? AND doc = ? "
-            "AND version <= ? ORDER BY version",
-            (*key, version),
-        )
-        then = History(_read_action(row) for row in rows.fetchall())
-        return Saved(version, then.state, then.can_undo, then.can_redo, repeated=True)
-
-    def _check_target(
-        self, connection: sqlite3.Connection, key: Key, length: int, digest: str
-    ) -> None:
-        """Refuse an action by an unknown assessor, outside the pool, or on another text."""
-        assessor, topic, doc = key
-        if assessor != FINAL and not one(
-            connection, "SELECT 1 FROM users WHERE name = ?", assessor
-        ):
-            raise RefusedError(f"unknown assessor {assessor!r}")
-        row = one(
-            connection,
-            "SELECT length, sha256 FROM documents JOIN pool USING (doc) "
-            "WHERE topic = ? AND doc = ?",
-            topic,
-            doc,
-        )
-        if row is None:
-            raise RefusedError(f"document {doc!r} is not in the pool of topic {topic!r}")
-        if (length, digest) != (row["length"], row["sha256"]):
-            raise RefusedError(
-                f"the text of {doc!r} differs from the assessed one: {length} characters, "
-                f"expected {row['length']} of the same hash; nothing was saved"
-            )
-
-    def _check_procedure(self, topic: str, doc: str, state: State, action: Action) -> None:
-        """Refuse an action that the procedure forbids, such as validation of an incomplete one."""
-        if self.procedure != "2006" or action.kind in ("grade", "replace"):
-            refuse(self.procedure, state, action, self.elements(doc))
-        if action.kind == "replace" and action.state is not None:
-            state = action.state
-            if not state.validated:
-                return
-        elif action.kind != "validate":
-            return
-        lacking = self.missing(topic, doc, state)
-        if lacking:
-            more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
-            raise RefusedError(f"cannot be validated: {lacking[0].reason}{more}")
+    def set_state(
+        self,
+        assessor: str,
+        topic: str,
+        doc: str,
+        uuid: str,
+        base: int,
+        state: State,
+        *,
+        actor: str | None = None,
+    ) -> Saved:
+        """Save a whole state as an action, as imports and adjudications do."""
+        text = self.document(doc)
+        sent: dict[str, Any] = {"length": text.length, "digest": text.sha256, "actor": actor}
+        return self.act(assessor, topic, doc, uuid, base, Replace(state), **sent)
 
     def _keep(self, connection: sqlite3.Connection, key: Key, version: int, state: State) -> None:
         """Store the state that the log leads to."""
+        found = (len(state.spans), relevant(self.procedure, state), state.validated)
         connection.execute(
             "INSERT OR REPLACE INTO assessments VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *key,
-                version,
-                dumps(state.to_json()),
-                len(state.spans),
-                relevant(self.procedure, state),
-                state.validated,
-            ),
+            (*key, version, dumps(state.to_json()), *found),
         )
 
     def rebuild(self) -> None:
@@ -321,10 +533,91 @@ class Campaign(People, Holdings, Events):
         with self.writing() as connection:
             connection.execute("DELETE FROM assessments")
             rows = connection.execute("SELECT DISTINCT assessor, topic, doc FROM actions")
-            for row in rows.fetchall():
-                key = (row["assessor"], row["topic"], row["doc"])
-                history = self._history(connection, key)
-                self._keep(connection, key, history.version, history.state)
+            for assessor, topic, doc in rows.fetchall():
+                history = self._history(connection, (assessor, topic, doc))
+                self._keep(connection, (assessor, topic, doc), history.version, history.state)
+
+    # -- events: views, time spent, settings ------------------------------------------------------
+
+    def log(
+        self,
+        assessor: str,
+        topic: str | None,
+        doc: str | None,
+        kind: str,
+        payload: Mapping[str, Any],
+    ) -> None:
+        """Log an event that is not an action: a view, time spent, a setting, a log-in."""
+        with self.writing() as connection:
+            self._log(connection, assessor, topic, doc, kind, payload)
+
+    def _log(self, connection: sqlite3.Connection, *event: Any) -> None:
+        *where, payload = event
+        connection.execute(
+            "INSERT INTO events (at, assessor, topic, doc, kind, payload) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (self._time(), *where, dumps(payload)),
+        )
+
+    def events(self, limit: int = 200, *, before: int | None = None) -> list[dict[str, Any]]:
+        """Return the last events for the organiser, the newest first."""
+        rows = self.rows(
+            "SELECT id, at, assessor, topic, doc, kind, payload FROM events "
+            "WHERE ? IS NULL OR id < ? ORDER BY id DESC LIMIT ?",
+            before,
+            before,
+            limit,
+        )
+        return [{**dict(row), "payload": json.loads(row["payload"])} for row in rows]
+
+    def viewed(self, assessor: str, topic: str) -> list[Viewed]:
+        """Return the documents that an assessor has viewed, the most recent first."""
+        rows = self.rows(
+            f"SELECT doc, title, sum(kind = 'view') AS views, min(at), max(at), {_SECONDS} "  # noqa: S608 - a constant
+            "FROM events JOIN documents USING (doc) "
+            "WHERE assessor = ? AND topic = ? AND kind IN ('view', 'time') GROUP BY doc "
+            "HAVING views > 0 ORDER BY max(CASE kind WHEN 'view' THEN id END) DESC",
+            assessor,
+            topic,
+        )
+        return [Viewed(*row) for row in rows]
+
+    def seconds(self, assessor: str, topic: str, doc: str) -> float:
+        """Return the seconds that an assessor has spent on a document."""
+        rows = self.rows(
+            f"SELECT {_SECONDS} FROM events "  # noqa: S608 - as above
+            "WHERE assessor = ? AND topic = ? AND doc = ? AND kind = 'time'",
+            assessor,
+            topic,
+            doc,
+        )
+        return float(rows[0]["seconds"])
+
+    def progress(self) -> list[Progress]:
+        """Return the progress by topic and assessor, including unassigned topics with work."""
+        return [Progress(*row) for row in self.rows(_PROGRESS)]
+
+    def settings(self, assessor: str, topic: str = "") -> dict[str, Any]:
+        """Return the settings of an assessor for a topic, or for all topics."""
+        query = "SELECT key, value FROM settings WHERE assessor = ? AND topic = ?"
+        return {key: json.loads(value) for key, value in self.rows(query, assessor, topic)}
+
+    def setting(self, assessor: str, topic: str, key: str, default: Any = None) -> Any:
+        """Return one setting of an assessor."""
+        return self.settings(assessor, topic).get(key, default)
+
+    def set_setting(self, assessor: str, topic: str, key: str, value: Any) -> None:
+        """Change a setting, and log the change, since it may influence judgements."""
+        with self.writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)",
+                (assessor, topic, key, dumps(value)),
+            )
+            kind = "cues" if key == "cues" else "setting"
+            change = {"key": key, "value": value}
+            self._log(connection, assessor, topic or None, None, kind, change)
+
+    # -- the file ---------------------------------------------------------------------------------
 
     def backup(
         self, path: str | Path, *, progress: Callable[[int, int], None] | None = None
@@ -363,9 +656,80 @@ class Campaign(People, Holdings, Events):
                 copy.close()
 
 
-def _read_action(row: sqlite3.Row) -> Action:
-    return Action.from_json(json.loads(row["payload"]))
+def _read_actions(
+    connection: sqlite3.Connection, key: Key, *, after: int = 0
+) -> Iterator[tuple[Action, int, str]]:
+    """Yield the logged actions after a version, with the version and time of each."""
+    rows = connection.execute(
+        "SELECT payload, version, at FROM actions WHERE assessor = ? AND topic = ? AND doc = ? "
+        "AND version > ? ORDER BY version",
+        (*key, after),
+    )
+    for payload, version, at in rows.fetchall():
+        yield Action.from_json(json.loads(payload)), version, at
 
 
 def _read_state(row: sqlite3.Row) -> State:
     return State.from_json(json.loads(row["state"]))
+
+
+def _find_repeated(
+    connection: sqlite3.Connection, key: Key, uuid: str, action: Action
+) -> Saved | None:
+    """Return the outcome of an action that was saved before, or None."""
+    query = "SELECT assessor, topic, doc, version, payload FROM actions WHERE uuid = ?"
+    row = one(connection, query, uuid)
+    if row is None:
+        return None
+    if tuple(row[:3]) != key or Action.from_json(json.loads(row["payload"])) != action:
+        raise RefusedError(f"{uuid!r:.60} already names another action")
+    done, last = _read_actions(connection, key), row["version"]
+    then = History(action for action, version, _ in done if version <= last)
+    return _outcome(then)._replace(repeated=True)
+
+
+def _check_target(connection: sqlite3.Connection, key: Key, length: int, digest: str) -> None:
+    """Refuse an action by an unknown assessor, outside the pool, or on another text."""
+    assessor, topic, doc = key
+    if assessor != FINAL and not one(connection, "SELECT 1 FROM users WHERE name = ?", assessor):
+        raise RefusedError(f"unknown assessor {assessor!r}")
+    row = one(
+        connection,
+        "SELECT length, sha256 FROM documents JOIN pool USING (doc) WHERE topic = ? AND doc = ?",
+        topic,
+        doc,
+    )
+    if row is None:
+        raise RefusedError(f"document {doc!r} is not in the pool of topic {topic!r}")
+    if (length, digest) != tuple(row):
+        raise RefusedError(
+            f"the text of {doc!r} differs from the assessed one: {length} characters, "
+            f"expected {row['length']} of the same hash; nothing was saved"
+        )
+
+
+def insert_document(
+    connection: sqlite3.Connection, doc: str, title: str, text: str, digest: bytes
+) -> None:
+    """Store a document and its words."""
+    compressed = zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+    number = connection.execute(
+        "INSERT INTO documents (doc, title, length, digest, sha256, text) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (doc, title, len(text), digest.hex(), page_digest(text), compressed),
+    ).lastrowid
+    body = text.encode("utf-8", "replace").decode()
+    connection.execute(
+        "INSERT INTO words (rowid, doc, title, body) VALUES (?, ?, ?, ?)",
+        (number, doc, title, body),
+    )
+
+
+def _cut_snippet(stored: bytes, pattern: re.Pattern[str]) -> str:
+    """Return the text around the first match, or the beginning of the text."""
+    text = zlib.decompress(stored).decode("utf-8", "replace")
+    found = pattern.search(text)
+    at, end = found.span() if found else (0, 0)
+    first, last = max(at - _SNIPPET, 0), end + _SNIPPET
+    cut = " ".join(text[first:last].split())
+    return f"{'…' if first else ''}{cut}{'…' if last < len(text) else ''}"

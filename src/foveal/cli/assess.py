@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import signal
+from collections import Counter
 from collections.abc import Callable
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -22,6 +23,7 @@ from foveal.errors import InputError, UsageError, counted, escape_controls
 if TYPE_CHECKING:
     from foveal.assess.accounts import LocalAccess
     from foveal.assess.store import Campaign
+    from foveal.model import Judgements
 
 ORGANISER = "organiser"
 """Who signs in on this machine to a campaign of several assessors, unless --as says otherwise."""
@@ -90,6 +92,8 @@ def _subcommand(
     --procedure={"|".join(PROCEDURES)}  2006: highlights and a best entry point. 2005: also the
         exhaustivity of elements. 2003: exhaustivity and specificity of pooled elements.
     --blind/--open  Hide or show the work of other assessors.
+    --suggest=FILE... suggested  Judgements whose relevant text is suggested to assessors, as
+        'foveal assess suggest' does; repeatable.
     --store=all|pooled  Documents to store in the campaign; others are read from SOURCE when
         somebody opens them [default: all, of a collection of up to 200 million characters].
     """,
@@ -99,7 +103,12 @@ def _subcommand(
 )
 @opt.max_bytes_option
 def _init(
-    campaign: str, collection: str, topics: tuple[str, ...], pool: str, **options: Any
+    campaign: str,
+    collection: str,
+    topics: tuple[str, ...],
+    pool: str,
+    suggested: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Make a campaign of an index, topics and a pool.
 
@@ -109,9 +118,10 @@ def _init(
     """
     from foveal.assess.store import Campaign
     from foveal.collection import Collection
-    from foveal.formats import read_topics
+    from foveal.formats import read_judgements, read_topics
     from foveal.formats.pool_files import read_pool
 
+    suggestions = [read_judgements(file) for file in suggested]
     index = Collection.open(collection)
     name, documents = str(index.header["source"]), options.pop("documents")
     if documents is None:
@@ -133,6 +143,13 @@ def _init(
             **options,
         )
     with made:
+        try:
+            for judged in suggestions:
+                _suggest_judgements(made, judged)
+        except BaseException:  # nothing is made if the inputs do not fit together
+            made.close()
+            made.path.unlink()
+            raise
         pooled = sum(len(made.pool(topic)) for topic in made.topics.ids)
         say(
             f"{campaign}: {counted(len(made.topics), 'topic')}, {counted(pooled, 'document')} to "
@@ -143,6 +160,46 @@ def _init(
                 f"next: 'foveal assess serve {campaign}', and add people in the browser; or "
                 f"'foveal assess user {campaign} NAME' and 'foveal assess assign {campaign}'"
             )
+
+
+def _suggest_judgements(campaign: Campaign, judged: Judgements, **options: Any) -> None:
+    """Suggest the relevant text of judgements, and say how much that is."""
+    from foveal.assess.suggestions import suggest
+
+    found = suggest(campaign, judged, ORGANISER, **options)
+    warn(judged.notes)
+    if found["unknown_topic"]:
+        left_out = found["unknown_topic"]
+        warn([f"judgements of topics that are not in the campaign, left out: {left_out}"])
+    passages, documents = found["passages"], found["documents"]
+    say(f"suggested: {counted(passages, 'passage')} in {counted(documents, 'document')}")
+
+
+@_subcommand(
+    "suggest",
+    "foveal assess suggest my.campaign model.jsonl",
+    """
+    --assessor=NAME... assessors  Show them to this assessor only; repeatable [default: all].
+    --replace  Take back all earlier suggestions; decisions about them stay.
+    """,
+    click.argument("judgements", nargs=-1, required=True, metavar="JUDGEMENTS..."),
+    opt.input_options,
+)
+def _suggest(opened: Campaign, given: SimpleNamespace) -> None:
+    """Suggest highlights to assessors, such as those of a model.
+
+    Assessors see them marked in the text and accept, adjust or reject each with one key. Every
+    decision is logged; 'foveal assess export --decisions' writes them. Suggestions may bias:
+    show them to some assessors only (--assessor) to measure how much.
+    """
+    from foveal.assess.exporting import check_known
+    from foveal.formats import read_judgements
+
+    check_known(opened, given.assessors, ())
+    replace = given.replace
+    for judged in [read_judgements(file) for file in given.judgements]:
+        _suggest_judgements(opened, judged, assessors=given.assessors, replace=replace)
+        replace = False
 
 
 @_subcommand(
@@ -157,6 +214,7 @@ def _init(
     --final  Export the adjudicated assessments.
     --combine=union|majority|intersection  Combine assessors: text that any, most or all marked.
     --all everything  Export assessments that are not validated, too.
+    --decisions  Export the decisions about suggestions instead, as JSON Lines.
     """,
     opt.verbose_option,
     form="jsonl",
@@ -167,11 +225,17 @@ def _export(opened: Campaign, given: SimpleNamespace) -> None:
     By default the validated assessments of all assessors, each apart. Content that the format
     cannot hold is an error or, if it can be left out, a warning. OUT may be - for standard output.
     """
-    from foveal.assess.exporting import export_judgements
+    from foveal.assess.exporting import check_known, export_judgements
     from foveal.files.atomic import same_file
 
     if given.output != "-" and same_file(given.output, opened.path):
         raise UsageError(f"{given.output} is read by this command; choose another file to write")
+    if given.decisions:
+        if given.final or given.combine is not None or given.form != "jsonl":
+            raise UsageError("--decisions goes with --assessor, --topic and --all only")
+        check_known(opened, given.assessors, given.topics)
+        _export_decisions(opened, given)
+        return
     found, warnings = export_judgements(
         opened,
         given.output,
@@ -184,6 +248,21 @@ def _export(opened: Campaign, given: SimpleNamespace) -> None:
     )
     warn(warnings)
     say(f"{counted(len(found), 'document')} judged, {int(found.relevant.sum())} of them relevant")
+
+
+def _export_decisions(opened: Campaign, given: SimpleNamespace) -> None:
+    from foveal.assess.suggestions import DECISIONS, list_decisions
+
+    chosen = {"assessors": given.assessors or None, "topics": given.topics or None}
+    found = list(list_decisions(opened, validated_only=not given.everything, **chosen))
+    if not found:
+        what = "assessed" if given.everything else "validated (--all takes the rest, too)"
+        text = f"there is nothing to export: no document with suggestions is {what}"
+        raise InputError.at("campaign.empty", str(opened.path), None, text)
+    emit("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in found), given.output)
+    counts = Counter(one["decision"] for one in found)
+    said = ", ".join(f"{counts[kind]} {kind}" for kind in DECISIONS if counts[kind])
+    say(f"{counted(len(found), 'suggestion')}: {said}")
 
 
 @_subcommand(
@@ -271,7 +350,7 @@ def _user(opened: Campaign, given: SimpleNamespace) -> None:
 )
 def _assign(opened: Campaign, given: SimpleNamespace) -> None:
     """Give topics to assessors, or take them back; --each counts existing assignments."""
-    from foveal.assess.assigning import shared_out
+    from foveal.assess.adjudication import assign_evenly
     from foveal.assess.exporting import check_known
 
     each, names = given.each, given.assessors
@@ -288,7 +367,7 @@ def _assign(opened: Campaign, given: SimpleNamespace) -> None:
             raise UsageError(f"--each {each}, but there are {len(set(names))} assessors")
         work = {topic: len(opened.pool(topic)) for topic in chosen}
         present = {topic: opened.assessors(topic) for topic in opened.topics.ids}
-        pairs = shared_out(work, names, each, present)
+        pairs = assign_evenly(work, names, each, present)
     for topic, name in pairs:
         (opened.unassign if given.remove else opened.assign)(topic, name)
     say(f"assignments {'taken back' if given.remove else 'given'}: {len(pairs)}")

@@ -48,6 +48,8 @@ export function describe(action, dom) {
   switch (action.kind) {
     case "highlight": return `highlight ${quote(action.start, action.end)}`;
     case "unhighlight": return `remove the highlight from ${quote(action.start, action.end)}`;
+    case "accept": case "reject": case "adjust":
+      return `${action.kind} the suggestion ${quote(action.start, action.end)}`;
     case "bep": return action.start === undefined || action.start === null ?
       "remove the best entry point" : `best entry point at ${quote(action.start, action.start + 30)}`;
     case "grade": return `grade ${action.path}`;

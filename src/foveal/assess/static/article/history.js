@@ -2,9 +2,28 @@
 import { addSpan, removeSpan } from "./spans.js";
 
 export const EMPTY = Object.freeze({ spans: [], bep: null, grades: {}, note: "", validated: false });
-const SILENT = ["note", "validate", "invalidate", "replace"];
 
 export const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+/** A new decision on a suggestion takes back the highlight of an earlier one. */
+function decided(state, action) {
+  const { start, end } = action, key = `${start}-${end}`, others = [];
+  let { spans } = state;
+  for (const earlier of state.decisions ?? []) {
+    const result = resultOf(earlier);
+    if (`${earlier.start}-${earlier.end}` !== key) others.push(earlier);
+    else if (result) spans = removeSpan(spans, ...result);
+  }
+  const result = resultOf(action);
+  if (result) spans = addSpan(spans, ...result);
+  const decisions = [...others, action].sort((a, b) => a.start - b.start || a.end - b.end);
+  return { ...state, spans, decisions };
+}
+
+/** The span that a decision on a suggestion highlights. */
+function resultOf({ kind, start, end, highlight }) {
+  return kind === "reject" ? null : kind === "adjust" ? highlight : [start, end];
+}
 
 function changed(state, action) {
   switch (action.kind) {
@@ -21,14 +40,16 @@ function changed(state, action) {
     case "validate": return { ...state, validated: true };
     case "invalidate": return { ...state, validated: false };
     case "replace": return action.state;
+    case "accept": case "adjust": case "reject": return decided(state, action);
     default: return state;
   }
 }
 
-/** A change takes back the guarantee that nothing is missing. */
+/** A judgement takes back the guarantee that nothing is missing. */
 export function after(state, action) {
-  const next = changed(state, action);
-  return SILENT.includes(action.kind) || same(next, state) ? next : { ...next, validated: false };
+  const next = changed(state, action), judged = ({ spans, bep, grades }) => [spans, bep, grades];
+  const kept = action.kind === "replace" || same(judged(next), judged(state));
+  return kept ? next : { ...next, validated: false };
 }
 
 /** States since the page was opened; what lies before is known to the server alone. */

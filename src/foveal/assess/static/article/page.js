@@ -15,6 +15,7 @@ import { Panels } from "./panels.js";
 import { drawSeen } from "./seen.js";
 import { Selected } from "./selection.js";
 import { drawStatus } from "./status.js";
+import { Suggestions } from "./suggestions.js";
 import { Support } from "./support.js";
 import { Timer } from "./timer.js";
 import { drawTopic } from "./topic.js";
@@ -37,6 +38,7 @@ export class Page {
       new Adjudication(loaded.others, this.model, this.painter, go, Boolean(here.role)) : null;
     this.commands = new Commands(this);
     this.#addPanels();
+    if (loaded.suggestions.length) new Suggestions(this);
     this.#listen();
     this.redraw();
   }
