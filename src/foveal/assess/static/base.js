@@ -1,7 +1,11 @@
 // Keys, help and requests that all pages share.
 
 const help = document.getElementById("help");
-document.getElementById("help-button")?.addEventListener("click", () => help.showModal());
+function showHelp() {
+  help.showModal();
+  help.scrollTop = 0; // the button that has the focus is at the end
+}
+document.getElementById("help-button")?.addEventListener("click", showHelp);
 
 const bound = new Map();
 /** Bind keys to what they do; a key in a field, or with Ctrl, Alt or Meta, is left alone. */
@@ -17,7 +21,7 @@ document.addEventListener("keydown", event => {
   if (event.key === "Escape" && typing(event.target)) { event.target.blur(); return; }
   if (typing(event.target)) return;
   if (event.key === "Enter" && event.target.closest("a, button, summary, input, tr[tabindex]")) return;
-  if (event.key === "?") { help.showModal(); event.preventDefault(); return; }
+  if (event.key === "?") { showHelp(); event.preventDefault(); return; }
   const act = bound.get(event.key);
   if (act) { event.preventDefault(); act(event); }
 });

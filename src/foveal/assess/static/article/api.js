@@ -1,7 +1,27 @@
-// Requests to the server; every one that changes something carries the token of the session.
+// Which document this page is about, and requests to the server for it.
+
+// A proxy may serve the campaign below a path of its own, `root`.
+const [, root, topicPath, topic, doc] =
+  location.pathname.match(/^(.*?)(\/topics\/([^/]+))\/documents\/(.+)$/) ?? [];
+const topicUrl = `${root}${topicPath}`;
+const role = new URLSearchParams(location.search).get("as");
+const query = role ? `?as=${encodeURIComponent(role)}` : "";
+
+/** The parts of the address; `role` is set where somebody decides for all. */
+export const here = {
+  role, query,
+  topic: decodeURIComponent(topic ?? ""),
+  doc: decodeURIComponent(doc ?? ""),
+  api: `${root}/api${topicPath}/documents/${doc}${query}`,
+  topicApi: path => `${root}/api${topicPath}/${path}${query}`,
+  up: role ? `${root}/organise/adjudicate` : topicUrl,
+  login: `${root}/login`,
+  of: name => `${topicUrl}/documents/${name.split("/").map(encodeURIComponent).join("/")}${query}`,
+};
 
 const LONGEST = 20_000; // milliseconds after which a request counts as lost
 
+/** Requests; every one that changes something carries the token of the session. */
 export class Api {
   constructor(token) { this.token = token; }
 

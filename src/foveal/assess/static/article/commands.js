@@ -1,17 +1,19 @@
 // What an assessor can do on the page, by key or by button.
-import { here } from "./address.js";
+import { here } from "./api.js";
 import { tell, toast } from "./dialogs.js";
 import { wordsOf } from "./elements.js";
 import { byId } from "./nodes.js";
 
 const LONGEST_LEAVE = 2000; // milliseconds that leaving waits for the last save
 const MOST_MISSING = 12;
+const TOUCHED = matchMedia("(pointer: coarse)");
 
 export class Commands {
   constructor(page) {
     this.page = page;
     this.mode = { name: null, words: null, key: event => this.#modeKey(event) };
     const panel = name => () => this.#panel(name);
+    const step = (kind, sign) => () => page.steps.go(kind, sign);
     this.byKey = new Map(Object.entries({
       h: () => this.#mark("highlight"), u: () => this.#mark("unhighlight"),
       b: () => this.#pickEntry(), "Shift+b": () => this.#removeEntry(),
@@ -21,8 +23,12 @@ export class Commands {
       "Ctrl+Shift+z": () => this.#step("redo"),
       1: () => this.#leave("previous"), 2: () => this.#leave("up"), 3: () => this.#leave("next"),
       s: panel("support"), c: panel("cues"), t: panel("topic"), n: panel("note"), e: panel("elements"),
-      v: panel("seen"), ...page.adjudication?.decides ? { a: () => this.#takeOthers() } : {},
-      Escape: () => { page.selected.clear(); page.focus(); },
+      v: panel("seen"), o: panel("outline"),
+      "/": () => page.find.open(), m: () => page.find.step(1), "Shift+m": () => page.find.step(-1),
+      l: step("highlight", 1), "Shift+l": step("highlight", -1),
+      w: step("cue", 1), "Shift+w": step("cue", -1), r: step("support", 1), "Shift+r": step("support", -1),
+      ...page.adjudication?.decides ? { a: () => this.#takeOthers() } : {},
+      Escape: () => this.#escape(),
     }));
   }
 
@@ -65,16 +71,18 @@ export class Commands {
   #pickEntry() {
     const { model, selected } = this.page;
     if (model.procedure === "2003") return;
+    if (this.mode.name === "bep") { this.#enter(null); return; }
     // Right after a highlight the cursor is at its end, and reading rather begins at its start.
     const { at, span } = selected, { spans } = model.state;
     const last = at === null ? spans[0] : spans.find(([, end]) => end === at);
     if (last && !span) this.page.go(last[0], last[0]);
-    this.#enter("bep", [["click", "where reading should begin, or"], ["Enter", "at the cursor;"], ["Esc", "not now"]]);
+    this.#enter("bep", TOUCHED.matches ? [["", "Tap where reading should begin."]] :
+      [["click", "where reading should begin, or"], ["Enter", "at the cursor;"], ["Esc", "not now"]]);
   }
 
   /** A click into the text, which is an answer if the page waits for one. */
   clicked(event) {
-    if (this.mode.name === "bep") this.#setEntry(this.page.selected.under(event.clientX, event.clientY));
+    if (this.mode.name === "bep") this.#setEntry(this.page.reading.under(event.clientX, event.clientY));
   }
 
   #setEntry(at) {
@@ -139,10 +147,18 @@ export class Commands {
     this.#enter("others", [...adjudication.ways().map(({ key, short }) => [key, short]), ["Esc", "not now"]]);
   }
 
+  /** Nothing is selected any more, then nothing found is marked; always back to the text. */
+  #escape() {
+    const { selected, find } = this.page;
+    if (find.isOpen && !selected.span) find.close();
+    selected.clear();
+    this.page.focus();
+  }
+
   // -- panels ----------------------------------------------------------------------------------
 
   #panel(name) {
-    const { panels, elements, note } = this.page;
+    const { panels, elements, note, outline } = this.page;
     const inside = byId(`panel-${name}`).contains(document.activeElement);
     panels.toggle(name);
     if (!panels.isOpen(name)) { if (inside) this.page.focus(); return; }
@@ -150,6 +166,7 @@ export class Commands {
     if (name === "note") note.box.focus();
     else if (name === "cues") (body.querySelector("input[type=text]") ?? body.querySelector(".add")).focus();
     else if (name === "elements" && elements.graded) elements.enter();
+    else if (name === "outline" && outline.entries.length) outline.enter();
     else if (name === "seen") byId("panel-seen").querySelector("button").focus();
   }
 }

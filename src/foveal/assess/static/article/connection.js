@@ -1,5 +1,5 @@
 // What the page and the server tell each other besides actions, and what is asked when they differ.
-import { here } from "./address.js";
+import { here } from "./api.js";
 import { ask, conflict, settleForeign, tell, toast } from "./dialogs.js";
 import { byId, counted } from "./nodes.js";
 import { target } from "./queue.js";
@@ -100,7 +100,7 @@ export class Connection {
       case "signed-out":
         answer = await ask("You are signed out", [KEPT, saver.reason].filter(Boolean),
           [again, ["sign", "Sign in in a new tab"], later]);
-        if (answer === "sign") open("/login", "_blank", "noopener");
+        if (answer === "sign") open(here.login, "_blank", "noopener");
         if (answer === "again") await this.#ask();
         break;
       case "stuck":

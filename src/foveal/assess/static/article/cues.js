@@ -6,10 +6,11 @@ const LONGEST = 1500; // milliseconds that an expression may search a document
 const PAUSE = 600;
 
 export class Cues {
-  constructor(cues, dom, painter, save) {
-    Object.assign(this, { dom, painter, save });
+  /** `save` keeps the cue words, `found` hears when their matches are known. */
+  constructor(cues, dom, painter, save, found) {
+    Object.assign(this, { dom, painter, save, found });
     this.all = cues.map(cue => ({ on: true, ...cue }));
-    this.saved = "";
+    this.matches = new Map(); // colour to spans
     this.find();
   }
 
@@ -19,7 +20,7 @@ export class Cues {
   async find() {
     const turn = this.turn = (this.turn ?? 0) + 1;
     this.#stop();
-    const layers = new Map();
+    const layers = new Map(), colours = new Map();
     for (const cue of this.all) {
       Object.assign(cue, { said: "", wrong: false });
       if (!cue.on || !cue.pattern) continue;
@@ -27,12 +28,14 @@ export class Cues {
       if (turn !== this.turn) return;
       const name = `cue-${cue.colour}-${cue.style}`;
       layers.set(name, [...(layers.get(name) ?? []), ...spans]);
+      colours.set(cue.colour, [...(colours.get(cue.colour) ?? []), ...spans]);
     }
     this.painter.clear("cue-");
     for (const [name, spans] of layers) this.painter.paint(name, spans);
     this.#stop();
     this.all.forEach(cue => this.#sayOf(cue));
-    this.done?.();
+    this.matches = colours;
+    this.found(colours);
   }
 
   async #matches(cue) {
@@ -55,7 +58,7 @@ export class Cues {
   }
 
   #start() {
-    const worker = new Worker(new URL("./cueworker.js", import.meta.url), { type: "module" });
+    const worker = new Worker(new URL("./search.js", import.meta.url), { type: "module" });
     worker.postMessage({ text: this.dom.text });
     return worker;
   }

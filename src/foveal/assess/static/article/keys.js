@@ -4,7 +4,8 @@ const FIELDS = "textarea, select, [contenteditable], input:not([type=checkbox]):
 const MOVES = {
   ArrowRight: ["forward", "character", "word"], ArrowLeft: ["backward", "character", "word"],
   ArrowDown: ["forward", "line", "paragraph"], ArrowUp: ["backward", "line", "paragraph"],
-  Home: ["backward", "lineboundary", null], End: ["forward", "lineboundary", null],
+  Home: ["backward", "lineboundary", "document"], End: ["forward", "lineboundary", "document"],
+  PageDown: ["forward", "page", null], PageUp: ["backward", "page", null],
 };
 
 /** "Shift+B", "Ctrl+Z": letters as they are typed, with what is held down. */
@@ -32,13 +33,14 @@ export function listen(commands, selected, mode) {
       return;
     }
     const inText = event.target === document.body || event.target === selected.dom.root;
-    const move = inText && MOVES[event.key];
+    const isSpace = event.key === " "; // a page down, with Shift a page up, as in every browser
+    const move = inText && MOVES[isSpace ? (event.shiftKey ? "PageUp" : "PageDown") : event.key];
     if (!move) return;
     const [direction, plain, withCtrl] = move;
     const unit = event.ctrlKey || event.metaKey ? withCtrl : plain;
-    if (!unit) return; // Ctrl+Home and Ctrl+End go to the ends of the page, as everywhere
+    if (!unit) return; // Ctrl+PageDown goes to another tab of the browser
     event.preventDefault();
     selected.dom.root.focus({ preventScroll: true });
-    selected.move(direction, unit, event.shiftKey);
+    selected.move(direction, unit, event.shiftKey && !isSpace);
   });
 }

@@ -1,6 +1,5 @@
 // Loads the document of this page, shows it, takes up what was not saved, and lets the work begin.
-import { here } from "./address.js";
-import { Api } from "./api.js";
+import { Api, here } from "./api.js";
 import { byId, drawn } from "./nodes.js";
 import { Page } from "./page.js";
 import { supported } from "./painting.js";
@@ -62,8 +61,7 @@ async function start() {
     page.connection.event("view").catch(() => {}); // of no weight for the work itself
   }
   page.focus();
-  const { bep } = page.model.state;
-  if (bep !== null) page.selected.reveal(bep, "center");
+  page.begin();
   await drawn();
   performance.mark("foveal-ready");
   document.body.dataset.ready = "yes";

@@ -1,24 +1,26 @@
 // The parts of the article page put together, and drawn again when something changes.
-import { here } from "./address.js";
 import { Adjudication } from "./adjudication.js";
+import { here } from "./api.js";
 import { Commands } from "./commands.js";
 import { Connection } from "./connection.js";
 import { Cues } from "./cues.js";
 import { Elements } from "./elements.js";
+import { Find } from "./find.js";
 import { listen } from "./keys.js";
-import { Marks } from "./marks.js";
 import { Model } from "./model.js";
 import { byId, counted } from "./nodes.js";
-import { Note } from "./note.js";
-import { Painter } from "./painting.js";
-import { Panels } from "./panels.js";
-import { drawSeen } from "./seen.js";
+import { Outline } from "./outline.js";
+import { Overview } from "./overview.js";
+import { Marks, Painter } from "./painting.js";
+import { Note, Panels, drawSeen, drawTopic } from "./panels.js";
+import { Reading } from "./reading.js";
 import { Selected } from "./selection.js";
-import { drawStatus } from "./status.js";
+import { Timer, drawStatus } from "./status.js";
+import { Steps, inOrder } from "./steps.js";
 import { Suggestions } from "./suggestions.js";
 import { Support } from "./support.js";
-import { Timer } from "./timer.js";
-import { drawTopic } from "./topic.js";
+
+const SECTION = 1 / 6; // of the view's height: a heading above it begins the section being read
 
 export class Page {
   constructor(loaded, api, dom, saver) {
@@ -27,15 +29,22 @@ export class Page {
     this.connection = new Connection(loaded, api, saver, this.model, dom);
     this.painter = new Painter(dom);
     this.marks = new Marks(dom, byId("marks"));
-    this.selected = new Selected(dom, this.marks);
+    const { campaign, assessor } = loaded;
+    this.reading = new Reading(dom, `${campaign}.${assessor}${here.query}`, `${here.topic}/${here.doc}`);
+    this.selected = new Selected(dom, this.marks, this.reading);
+    this.overview = new Overview(dom, this.reading, this.marks);
     this.timer = new Timer(loaded.seconds, seconds => this.connection.event("time", { seconds }));
     const go = (start, end) => this.go(start, end);
+    this.outline = new Outline(dom, start => this.go(start, start, "start"));
+    this.find = new Find(dom, this.painter, this.reading, this.selected, () => this.focus());
     this.support = new Support(loaded.support, dom, this.painter, go);
     this.elements = new Elements(this.model, dom, loaded.asked, go);
     this.note = new Note(this.model);
-    this.cues = new Cues(loaded.cues, dom, this.painter, cues => this.connection.keepCues(cues));
+    this.cues = new Cues(loaded.cues, dom, this.painter, cues => this.connection.keepCues(cues),
+      matches => this.#cuesFound(matches));
     this.adjudication = loaded.others.length ?
       new Adjudication(loaded.others, this.model, this.painter, go, Boolean(here.role)) : null;
+    this.steps = new Steps(this, this.#stepKinds());
     this.commands = new Commands(this);
     this.#addPanels();
     if (loaded.suggestions.length) new Suggestions(this);
@@ -47,13 +56,40 @@ export class Page {
     const panels = this.panels = new Panels(byId("panels"));
     if (this.adjudication) panels.add("others", "a", "Assessors", body => this.adjudication.draw(body));
     panels.add("topic", "t", "Topic", body => drawTopic(body, this.loaded.topic, here.topic));
+    panels.add("outline", "o", "Outline", body => this.outline.draw(body));
     panels.add("elements", "e", "Elements", body => this.elements.draw(body));
     panels.add("cues", "c", "Cue words", body => this.cues.draw(body));
     panels.add("support", "s", "Support", body => this.support.draw(body),
-      open => this.support.show(open));
+      open => this.#showSupport(open));
     panels.add("note", "n", "Note", body => this.note.draw(body));
     panels.add("seen", "v", "Visited", body => drawSeen(body, this.api));
     if (this.adjudication) panels.set("others", true);
+  }
+
+  #stepKinds() {
+    const { model, cues, support, adjudication } = this;
+    const others = adjudication?.others.map(({ state }) => state.spans) ?? [];
+    return {
+      highlight: { name: "Highlight", none: "Nothing is highlighted yet.",
+        spans: () => (others.length ? inOrder(model.state.spans, ...others) : model.state.spans) },
+      cue: { name: "Cue match", none: "No cue word is in the text: press c to add some.",
+        spans: () => inOrder(...cues.matches.values()) },
+      support: { name: "Returned", none: "No system returned a part of this document.",
+        spans: () => {
+          if (!support.shown) this.#showSupport(true);
+          return inOrder(support.spans);
+        } },
+    };
+  }
+
+  #cuesFound(matches) {
+    this.overview.clear("cue");
+    for (const [colour, spans] of matches) this.overview.set("cue", inOrder(spans), colour);
+  }
+
+  #showSupport(open) {
+    this.support.show(open);
+    this.overview.set("support", open ? inOrder(this.support.spans) : []);
   }
 
   #listen() {
@@ -64,25 +100,50 @@ export class Page {
     this.dom.root.addEventListener("click", event => this.commands.clicked(event));
     // A drag that ends beside the text ends in its line there, and not with the whole document.
     const dragging = on => document.body.classList.toggle("dragging", on);
-    this.dom.root.addEventListener("pointerdown", ({ button }) => dragging(button === 0));
+    this.dom.root.addEventListener("pointerdown",
+      ({ button, pointerType }) => dragging(button === 0 && pointerType === "mouse"));
     for (const name of ["pointerup", "pointercancel", "dragend", "blur"]) {
       addEventListener(name, () => dragging(false));
     }
-    for (const button of document.querySelectorAll("[data-do]")) {
-      // The selection must survive the click.
+    let selected = null;
+    for (const button of document.querySelectorAll("button[data-key]")) {
+      // The selection must survive the click, also where a touch takes it away nevertheless.
+      button.addEventListener("pointerdown", () => { selected = this.selected.span; });
       button.addEventListener("mousedown", event => event.preventDefault());
-      button.addEventListener("click", () => this.commands.byKey.get(button.dataset.key)());
+      button.addEventListener("click", ({ detail }) => {
+        if (detail && selected && !this.selected.span) this.selected.select(...selected);
+        this.commands.byKey.get(button.dataset.key)();
+      });
     }
+    byId("more").addEventListener("click", () => this.#showMore());
+    this.find.addEventListener("change", () => this.overview.set("found", this.find.spans));
+    this.reading.addEventListener("move", () => this.outline.mark(this.reading.placeAt(SECTION)));
+    new ResizeObserver(([{ target }]) => {
+      document.documentElement.style.setProperty("--tools", `${target.offsetHeight}px`);
+    }).observe(byId("tools"));
     listen(this.commands.byKey, this.selected, this.commands.mode);
+  }
+
+  /** On small screens only the four main actions are always there. */
+  #showMore() {
+    const shown = document.body.classList.toggle("more");
+    byId("more").setAttribute("aria-expanded", String(shown));
   }
 
   focus() { this.dom.root.focus({ preventScroll: true }); }
 
   /** Show and select a part of the text. */
-  go(start, end) {
+  go(start, end, block = "center") {
     this.focus();
     this.selected.select(start, end);
-    this.selected.reveal(start, "center");
+    this.reading.reveal(start, block);
+  }
+
+  /** Where the last visit ended, or where reading should begin. */
+  begin() {
+    const { bep } = this.model.state;
+    if (!this.reading.restore() && bep !== null) this.reading.reveal(bep, "center");
+    this.outline.mark(this.reading.placeAt(SECTION));
   }
 
   /** Say what it is that is selected. */
@@ -96,7 +157,11 @@ export class Page {
   redraw() {
     const { state } = this.model;
     this.painter.paint("relevant", state.spans);
-    this.marks.show("bep", state.bep);
+    this.overview.set("relevant", state.spans);
+    if (state.bep !== this.marks.places.bep) {
+      this.marks.show("bep", state.bep);
+      this.overview.set("bep", state.bep === null ? [] : [[state.bep, state.bep]]);
+    }
     document.body.classList.toggle("validated", state.validated);
     // Without grades, only other highlights make another table.
     if (this.elements.graded || this.tabled !== state.spans) this.#redrawElements();

@@ -67,7 +67,7 @@ export class Queue {
 
 /** The topic and the document that an action is about. */
 export function target({ url }) {
-  const [, topic, doc] = url.match(/^\/api\/topics\/([^/]+)\/documents\/([^?]+)/);
+  const [, topic, doc] = url.match(/\/api\/topics\/([^/]+)\/documents\/([^?]+)/);
   return { topic: decodeURIComponent(topic), doc: decodeURIComponent(doc) };
 }
 

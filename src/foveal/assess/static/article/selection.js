@@ -1,13 +1,12 @@
 // What is selected in the text, in code points, by mouse or by keys.
-
-const LEAST_VISIBLE = 8;
+import { drawn } from "./nodes.js";
+import { boxOf } from "./painting.js";
 
 /** The selection within the text, and a cursor where it is empty. */
 export class Selected extends EventTarget {
-  constructor(dom, marks) {
+  constructor(dom, marks, reading) {
     super();
-    this.dom = dom;
-    this.marks = marks;
+    Object.assign(this, { dom, marks, reading });
     document.addEventListener("selectionchange", () => this.#changed());
     dom.root.addEventListener("focus", () => this.#changed());
     dom.root.addEventListener("blur", () => this.#changed());
@@ -49,24 +48,13 @@ export class Selected extends EventTarget {
     else getSelection().removeAllRanges();
   }
 
-  reveal(at, block = "nearest") {
-    const box = this.marks.box(at);
-    if (!box) return;
-    const top = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
-    const bottom = innerHeight - (parseFloat(getComputedStyle(document.body).paddingBottom) || 0);
-    const line = 2 * box.height;
-    if (block === "center" && (box.top < top || box.top > bottom - line)) {
-      scrollBy(0, box.top - (top + bottom) / 3);
-    } else if (box.top < top + line) scrollBy(0, box.top - top - line);
-    else if (box.top + box.height > bottom - line) scrollBy(0, box.top + box.height - bottom + line);
-  }
-
   // -- by keys ---------------------------------------------------------------------------------
 
   /** Move the cursor, or its end of the selection if `extend`. */
   move(direction, unit, extend) {
     const selection = getSelection();
-    if (this.at === null) this.select(this.#firstVisible());
+    if (unit === "page") { this.#byPage(direction, extend); return; }
+    if (this.at === null) this.select(this.reading.first);
     else if (!extend && !selection.isCollapsed) {
       // As everywhere: an arrow without Shift goes to an end of the selection.
       if (direction === "forward") selection.collapseToEnd(); else selection.collapseToStart();
@@ -74,6 +62,7 @@ export class Selected extends EventTarget {
     }
     const before = [selection.focusNode, selection.focusOffset];
     if (unit === "paragraph") this.#byParagraph(direction, extend);
+    else if (unit === "document") this.#put(direction === "forward" ? this.dom.offsets.length : 0, extend);
     else selection.modify(extend ? "extend" : "move", direction, unit);
     if (!this.dom.root.contains(selection.focusNode)) {
       if (extend) selection.extend(...before); else selection.collapse(...before);
@@ -91,37 +80,46 @@ export class Selected extends EventTarget {
       if (direction === "forward" && start > now) found = Math.min(found, start);
       if (direction !== "forward" && start < now) found = Math.max(found, start);
     }
-    const place = this.dom.place(this.dom.offsets.toUnits(found), found === this.dom.offsets.length);
+    this.#put(found, extend);
+  }
+
+  #put(at, extend) {
+    const selection = getSelection(), { length } = this.dom.offsets;
+    const place = this.dom.place(this.dom.offsets.toUnits(at), at === length);
     if (extend) selection.extend(...place); else selection.collapse(...place);
+  }
+
+  /**
+   * Scroll by a page less two lines; the cursor stays at its height in the window, and goes on to
+   * the end where the page cannot. What is selected stays selected.
+   */
+  async #byPage(direction, extend) {
+    const selection = getSelection(), { top, bottom } = this.reading.view;
+    const sign = direction === "forward" ? 1 : -1;
+    const at = this.at === null ? null : this.dom.points(selection.focusNode, selection.focusOffset);
+    const box = (at === null ? null : boxOf(this.dom, at)) ?? { left: 0, top: 0, height: 24 };
+    const line = box.height, page = Math.max(line, bottom - top - 2 * line), before = scrollY;
+    const { left } = this.dom.root.getBoundingClientRect();
+    const inView = at !== null && box.top > top - line && box.top < bottom;
+    // Several pages in a row end where the first began: between them the cursor is out of view.
+    this.turning ??= { x: inView ? box.left : left + 2, y: inView ? box.top + line / 2 : top + line, rest: 0 };
+    const { turning } = this;
+    scrollBy({ top: sign * page, behavior: "instant" });
+    turning.rest += sign * page - (scrollY - before);
+    turning.pages = (turning.pages ?? 0) + 1;
+    await drawn(); // text that was out of sight has no lines before
+    if (--turning.pages) return;
+    this.turning = null;
+    if (!extend && !selection.isCollapsed) return;
+    const view = this.reading.view;
+    const y = Math.max(view.top + line / 2, Math.min(view.bottom - line / 2, turning.y + turning.rest));
+    const place = this.reading.near(turning.x, y);
+    if (place !== null) this.#put(place, extend && at !== null);
   }
 
   #follow() {
     const { focusNode, focusOffset } = getSelection();
-    if (focusNode) this.reveal(this.dom.points(focusNode, focusOffset));
-  }
-
-  /** Where reading is: the first text below the head of the page. */
-  #firstVisible() {
-    const box = this.dom.root.getBoundingClientRect();
-    const head = document.querySelector(".tools")?.getBoundingClientRect().bottom ?? 0;
-    for (let y = Math.max(head, box.top) + LEAST_VISIBLE; y < innerHeight; y += 20) {
-      const at = this.under(box.left + box.width / 3, y);
-      if (at !== null) return at;
-    }
-    return 0;
-  }
-
-  /** The place of the text under a point of the screen. */
-  under(x, y) {
-    let node, offset;
-    if (document.caretPositionFromPoint) {
-      const found = document.caretPositionFromPoint(x, y);
-      if (found) ({ offsetNode: node, offset } = found);
-    } else {
-      const found = document.caretRangeFromPoint?.(x, y);
-      if (found) ({ startContainer: node, startOffset: offset } = found);
-    }
-    return node && this.dom.root.contains(node) ? this.dom.points(node, offset) : null;
+    if (focusNode) this.reading.reveal(this.dom.points(focusNode, focusOffset));
   }
 
   #changed() {

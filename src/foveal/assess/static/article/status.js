@@ -1,6 +1,5 @@
-// The bar at the bottom: is everything saved, how is the document, what comes next.
+// The bar with the state: is everything saved, how is the document, what comes next, the clock.
 import { byId, counted, make } from "./nodes.js";
-import { clock } from "./timer.js";
 
 const TROUBLE = {
   full: "the server's disk is full",
@@ -26,7 +25,7 @@ function savingWords({ status, unsaved, reason, queue, others, foreign }) {
   }
 }
 
-/** What the assessor can do next, with its key. */
+/** What the assessor can do next, with its key; a style sheet hides keys where there are none. */
 function nextStep(model, mode, lacking) {
   const { state } = model;
   if (mode) return mode;
@@ -41,25 +40,70 @@ function nextStep(model, mode, lacking) {
 }
 
 function documentWords({ state, coverage, procedure }, length) {
-  const valid = state.validated ? "✓ validated" : "not validated";
-  if (procedure === "2003") return `${counted(Object.keys(state.grades).length, "element")} graded · ${valid}`;
-  if (!state.spans.length) return `nothing highlighted · ${valid}`;
+  if (procedure === "2003") return `${counted(Object.keys(state.grades).length, "element")} graded`;
+  if (!state.spans.length) return "nothing highlighted";
   const share = (100 * coverage.total / Math.max(1, length)).toFixed(coverage.total * 10 < length ? 1 : 0);
   return `${counted(state.spans.length, "passage")}, ${share}% · ` +
-    `${state.bep === null ? "no entry point" : "entry point set"} · ${valid}`;
+    (state.bep === null ? "no entry point" : "entry point set");
 }
 
 export function drawStatus({ model, saver, timer, length, mode, pooled }) {
   const [kind, words] = savingWords(saver), save = byId("save");
   if (save.textContent !== words) save.textContent = words;
   save.className = kind;
-  byId("state").textContent = documentWords(model, length);
+  byId("state").replaceChildren(
+    make("span", { class: "detail" }, `${documentWords(model, length)} · `),
+    make("span", { class: "valid" }, model.state.validated ? "✓ validated" : "not validated"));
   byId("next-step").replaceChildren(...nextStep(model, mode, model.lacking)
-    .flatMap(([key, title]) => [make("kbd", {}, key), ` ${title} `]));
+    .map(([key, title]) => make("span", {}, key ? make("kbd", {}, key) : null, ` ${title} `)));
   byId("left").textContent = model.left === undefined ? "" : `${model.left} of ${pooled} left`;
   byId("clock").textContent = clock(timer.seconds);
   byId("clock").classList.toggle("paused", !timer.running);
   for (const [name, on] of [["undo", model.history.canUndo], ["redo", model.history.canRedo]]) {
     document.querySelector(`[data-do=${name}]`).disabled = !on;
   }
+}
+
+const IDLE = 60_000, STEP = 1000, REPORT = 30;
+
+/** Time spent on the document: stands still while the page is hidden or nobody does anything. */
+export class Timer extends EventTarget {
+  constructor(seconds, send) {
+    super();
+    this.before = seconds;
+    this.active = 0;
+    this.reported = 0;
+    this.send = send;
+    this.touched = performance.now();
+    for (const name of ["pointermove", "pointerdown", "keydown", "scroll", "wheel"]) {
+      addEventListener(name, () => { this.touched = performance.now(); }, { passive: true });
+    }
+    setInterval(() => this.#tick(), STEP);
+    document.addEventListener("visibilitychange", () => { if (document.hidden) this.report(); });
+    addEventListener("pagehide", () => this.report());
+  }
+
+  get running() { return !document.hidden && performance.now() - this.touched < IDLE; }
+  get seconds() { return this.before + this.active; }
+
+  #tick() {
+    if (!this.running) return;
+    this.active += STEP / 1000;
+    this.dispatchEvent(new Event("tick"));
+    if (this.active - this.reported >= REPORT) this.report();
+  }
+
+  /** Seconds that could not be sent are sent with the next. */
+  async report() {
+    const seconds = this.active - this.reported;
+    if (seconds <= 0) return;
+    this.reported = this.active;
+    try { await this.send(seconds); } catch { this.reported -= seconds; }
+  }
+}
+
+function clock(seconds) {
+  const whole = Math.floor(seconds), two = n => String(n).padStart(2, "0");
+  const hours = Math.floor(whole / 3600), minutes = Math.floor(whole / 60) % 60;
+  return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
 }

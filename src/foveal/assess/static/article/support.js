@@ -34,6 +34,13 @@ export class Support {
     }
   }
 
+  /** What was returned, whole documents and mere places left out. */
+  get spans() {
+    const { length } = this.dom.offsets;
+    return this.all.filter(({ start, end }) => start < end && end - start < length)
+      .map(({ start, end }) => [start, end]);
+  }
+
   nameOf(entry) {
     const { structure } = this.dom;
     const element = entry.path ? structure.byPath().get(entry.path) : undefined;
