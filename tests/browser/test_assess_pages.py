@@ -195,6 +195,17 @@ def test_everything_works_below_a_path_of_a_proxy(browser: Any, path: Path) -> N
         page.wait_for_url(f"{address}/water/topics/1/collection")
         page.get_by_role("button", name="Add Tunnels").click()
         page.locator("#said", has_text="✓ Added").wait_for()
+        page.goto(f"{address}/water/topics/1/documents/ferries")
+        page.locator("body[data-ready]").wait_for()
+        page.keyboard.press("Control+Shift+ArrowDown")
+        page.keyboard.press("h")
+        page.locator("#save", has_text="✓ saved").wait_for()
+        page.locator("#state", has_text="1 passage").wait_for()
+        page.keyboard.press("3")
+        page.wait_for_url(f"{address}/water/topics/1/documents/bridges")
+        page.locator("body[data-ready]").wait_for()
+        page.keyboard.press("2")
+        page.wait_for_url(f"{address}/water/topics/1")
         assert said == []
         page.context.close()
 
