@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +105,16 @@ def make(folder: Path, name: str = "a.campaign", **given: Any) -> Campaign:
         **given,
     }
     return Campaign.create(folder / name, **settings)
+
+
+def take_back(path: Path) -> None:
+    """Give a campaign the tables of version 1."""
+    with closing(sqlite3.connect(path)) as old:
+        old.executescript(
+            "DROP TABLE suggestions; DROP TABLE invitations; DROP TABLE tokens; "
+            "ALTER TABLE documents DROP COLUMN markup; DELETE FROM meta WHERE key = 'identity'; "
+            "PRAGMA user_version = 1;"
+        )
 
 
 _numbers = itertools.count()

@@ -13,11 +13,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assess.campaigns import PLAIN, index_of, make, tree
-from foveal.assess.documents import AssessedDocument, Elements, elements_of, page_digest
-from foveal.assess.rendering import structure
+from assess.campaigns import PLAIN, POOL, index_of, make, pool_of, take_back, tree, write_documents
+from foveal.assess.documents import (
+    AssessedDocument,
+    Elements,
+    add_markup,
+    elements_of,
+    page_digest,
+    parsed_elements,
+    store_markup,
+)
+from foveal.assess.images import find_image
+from foveal.assess.rendering import keep_attributes, structure
+from foveal.assess.store import Campaign
 from foveal.assess.vocabularies import ROLES, VOCABULARIES, roles_of, title_of, vocabulary_of
 from foveal.collection import Collection, SourceTexts, build_index
+from foveal.errors import InputError
 from shared_data import DATA, INEX
 
 JATS_DATA = DATA / "evidence_inference_v2" / "xml_files.tar.xz"
@@ -67,7 +78,17 @@ def page_of(xml: str, folder: Path) -> dict[str, Any]:
     ((_, text),) = SourceTexts(folder / "documents").documents(index.digests())
     elements = elements_of(index, "d")
     title = title_of(elements, text, "d")
-    return structure(AssessedDocument("d", title, text, len(text), "", page_digest(text)), elements)
+    (marked,) = SourceTexts(folder / "documents", keep=keep_attributes).indexed(index.digests())
+    assert marked.text == text
+    stored = store_markup(marked.markup)
+    document = AssessedDocument("d", title, text, len(text), "", page_digest(text), stored)
+    return structure(document, elements)
+
+
+def looks(page: dict[str, Any], tag: str) -> list[dict[str, Any]]:
+    """The looks of the elements of a tag, in document order."""
+    own = [i for i, t in enumerate(page["tag"]) if page["tags"][t] == tag]
+    return [page["looks"].get(str(i), {}) for i in own]
 
 
 def roles(page: dict[str, Any]) -> list[tuple[str, str]]:
@@ -84,7 +105,9 @@ def test_the_text_of_a_page_is_the_text_that_offsets_count_on(tmp_path: Path) ->
         assert "not text" not in campaign.document("music").text
 
 
-def test_nothing_of_the_mark_up_reaches_the_page_but_names_of_tags(tmp_path: Path) -> None:
+def test_nothing_of_the_mark_up_reaches_the_page_but_tags_and_checked_words(
+    tmp_path: Path,
+) -> None:
     with make(tmp_path) as campaign:
         page = structure(campaign.document("deep/script"), campaign.elements("deep/script"))
     sent = json.dumps({name: value for name, value in page.items() if name != "text"})
@@ -107,7 +130,7 @@ def test_jats_looks_like_an_article(tmp_path: Path) -> None:
         ("p", "paragraph"),
         ("bold", "strong"),
         ("mml:math", "math"),
-        ("mml:mi", "inline"),
+        ("mml:mi", "math"),
         ("fig", "figure"),
         ("caption", "caption"),
     ):
@@ -173,7 +196,132 @@ def test_what_an_element_looks_like_may_depend_on_what_it_stands_in(tmp_path: Pa
 def test_every_role_of_every_vocabulary_is_one_that_style_sheets_know() -> None:
     used = {role for one in VOCABULARIES.values() for role in one.roles.values()}
     assert used <= set(ROLES)
-    assert {"hidden-meta", "title", "math"} <= used
+    assert {"hidden-meta", "title", "tex"} <= used
+
+
+def test_cells_have_their_spans_and_nothing_else_of_their_attributes(tmp_path: Path) -> None:
+    page = page_of(
+        "<doc><table><tr><td colspan='2' rowspan='0' style='x' onclick='y' align='RIGHT'>a</td>"
+        "<td colspan='-3' rowspan='1e9' align='url(z)'>b</td><td colspan='99999'/></tr></table>"
+        "</doc>",
+        tmp_path,
+    )
+    assert looks(page, "td") == [
+        {"colspan": 2, "rowspan": 0, "align": "right"},
+        {},
+        {"colspan": 1000},
+    ]
+
+
+def test_cells_of_cals_skip_the_columns_that_they_do_not_name(tmp_path: Path) -> None:
+    page = page_of(
+        "<doc><table><tgroup cols='4'><colspec colname='a' align='center'/><colspec colname='b'/>"
+        "<colspec colnum='4' colname='d'/><spanspec spanname='s' namest='a' nameend='b'/><tbody>"
+        "<row><entry morerows='1'>1</entry><entry colname='d'>2</entry></row>"
+        "<row><entry colname='d'>3</entry></row><row><entry spanname='s'>4</entry>"
+        "<entry namest='nothing'>5</entry><entry colname='a'>6</entry></row>"
+        "</tbody></tgroup></table></doc>",
+        tmp_path,
+    )
+    assert looks(page, "entry") == [
+        {"rowspan": 2, "align": "center"},
+        {"skip": 2},
+        {"skip": 2},
+        {"colspan": 2, "align": "center"},
+        {},
+        {},
+    ]
+    assert ("table", "block") in roles(page)
+    assert ("tgroup", "table") in roles(page)
+
+
+def test_formulas_have_checked_names_and_attributes_only(tmp_path: Path) -> None:
+    page = page_of(
+        "<article><front/><p><math><mi mathvariant='bold' href='javascript:x' onclick='y'>v</mi>"
+        "<script>z</script><mspace width='2em'/><mspace width='expression(1)'/></math>"
+        "<math>\\sqrt 2</math></p></article>",
+        tmp_path,
+    )
+    found = roles(page)
+    assert found.count(("math", "math")) == 1
+    assert found.count(("math", "tex")) == 1
+    assert looks(page, "mi") == [{"math": "mi", "attributes": {"mathvariant": "bold"}}]
+    assert looks(page, "script") == [{"math": "mrow", "attributes": {}}]
+    assert [one["attributes"] for one in looks(page, "mspace")] == [{"width": "2em"}, {}]
+
+
+def test_lists_have_kinds_and_first_numbers(tmp_path: Path) -> None:
+    page = page_of(
+        "<doc><ol start='3' type='i'><li>a</li></ol><ul><li>b</li></ul><list type='x y'/></doc>",
+        tmp_path,
+    )
+    assert looks(page, "ol") == [{"list": "lower-roman", "first": 3}]
+    assert looks(page, "ul") == looks(page, "list") == [{"list": "disc"}]
+
+
+def test_languages_and_directions_are_words_that_are_known(tmp_path: Path) -> None:
+    page = page_of(
+        "<doc><p xml:lang='ar'>\u0639\u0628 <i xml:lang='en'>x</i></p><p xml:lang='a\"b'>y</p>"
+        "<p dir='rtl'>z</p><p dir='up'>w</p><p xml:lang='ar'>only Latin</p></doc>",
+        tmp_path,
+    )
+    rtl = {"lang": "ar", "dir": "rtl"}
+    assert looks(page, "p") == [rtl, {}, {"dir": "rtl"}, {}, {"lang": "ar"}]
+    assert looks(page, "i") == [{"lang": "en", "dir": "auto"}]
+
+
+def test_empty_elements_come_in_the_order_of_the_source(tmp_path: Path) -> None:
+    xml = "<doc><table><tr><td>x</td><th/><td/><th/><td/></tr></table></doc>"
+    page = page_of(xml, tmp_path)
+    assert [tag for tag, role in roles(page) if "cell" in role] == ["td", "th", "td", "th", "td"]
+
+
+def test_a_campaign_of_an_earlier_version_shows_its_documents(tmp_path: Path) -> None:
+    make(tmp_path).close()
+    take_back(tmp_path / "a.campaign")
+    with Campaign.open(tmp_path / "a.campaign") as campaign:
+        document = campaign.document("music")
+        page = structure(document, campaign.elements("music"))
+    assert document.markup is None
+    check_page(page)
+
+
+def test_mark_up_that_changed_since_it_was_indexed_is_refused(tmp_path: Path) -> None:
+    index = index_of(tmp_path, {"music.xml": "<doc><p>a</p><p>b</p></doc>"})
+    write_documents(tmp_path, {"music.xml": "<doc><p>a</p><q>b</q></doc>"})
+    with pytest.raises(InputError) as caught:
+        make(tmp_path, collection=index, pool=pool_of([{**POOL[0], "support": []}]))
+    assert caught.value.problems[0].code == "document.changed"
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("a.png", "a.png"),
+        ("a", "a.png"),
+        ("own", "d/own.jpg"),
+        ("../secret.png", None),
+        ("link.png", None),
+        ("/etc/passwd", None),
+        ("a.svg", None),
+        ("http://x/a.png", None),
+        ("", None),
+        ("a" * 5000, None),
+        ("nul\0.png", None),
+    ],
+)
+def test_only_images_below_the_directory_are_found(
+    name: str, found: str | None, tmp_path: Path
+) -> None:
+    images = tmp_path / "images"
+    (images / "d").mkdir(parents=True)
+    for place in ("secret.png", "images/a.png", "images/a.svg", "images/d/own.jpg"):
+        (tmp_path / place).write_bytes(b"x")
+    (images / "link.png").symlink_to(tmp_path / "secret.png")
+    expected = None if found is None else images / found
+    assert find_image(images, "d", name) == expected
+    assert find_image(images, "../images", name) in (None, expected, images / "a.png")
+    assert find_image(tmp_path / "nowhere", "d", name) is None
 
 
 def test_a_long_title_is_cut(tmp_path: Path) -> None:
@@ -242,6 +390,13 @@ def test_structures_are_those_of_the_trees(
         spans = zip(elements.tag, elements.start.tolist(), elements.end.tolist(), strict=True)
         own, naive = list(spans), naive_elements(root)
         assert sorted(own) == sorted(naive)
+        ((_, _, markup),) = SourceTexts(folder / "documents").indexed(
+            {str(i): index.digests()[str(i)]}
+        )
+        marked, parsed = add_markup(elements, store_markup(markup)), parsed_elements(markup)
+        assert marked.path == parsed.path
+        columns = (marked.tag, marked.start.tolist(), marked.end.tolist())
+        assert [*zip(*columns, strict=True)] == naive
         full = [one for one in own if one[1] < one[2]]
         assert full == [one for one in naive if one[1] < one[2]]  # in document order, too
         own_text = naive_own_text(root)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -47,8 +48,6 @@ def test_headers_of_safety_are_on_everything(ann: Client, where: str) -> None:
 
 
 def test_no_page_holds_script_or_style_of_its_own(people: list[Client]) -> None:
-    import re
-
     for where in (
         "/", "/topics/1", "/topics/1/collection", "/organise", "/organise/log", "/account", "/join",
         "/organise/people", "/organise/campaign",
@@ -119,6 +118,9 @@ def test_script_in_names_and_searches_stays_text(ann: Client) -> None:
         "/api/topics/1/documents/%2e%2e%2f%2e%2e%2fdocuments%2fsecret.txt",
         "/api/topics/1/documents/..%5c..%5csecret",
         "/api/topics/1/documents/",
+        "/api/topics/1/images/0/ferries",
+        "/api/topics/1/images/0/%2e%2e%2fdocuments%2fsecret.txt",
+        "/api/topics/1/images/-1/ferries",
         "/topics/%2e%2e/documents/ferries",
     ],
 )
@@ -139,6 +141,7 @@ def test_another_assessors_topic_is_closed(ann: Client, bob: Client) -> None:
         "/api/topics/1/documents/nothing",
         "/api/topics/1/pool",
         "/api/topics/1/history",
+        "/api/topics/1/images/0/ferries",
         "/api/search?q=ferry&topic=1",
     ):
         assert bob.get(where).status_code == 403, where
@@ -210,7 +213,7 @@ OPEN = {
 
 def _ask(client: Client, endpoint: Endpoint, **options: Any) -> httpx.Response:
     path = endpoint.path.replace("{topic}", "1").replace("{doc:path}", "ferries")
-    path = path.replace("{number:int}", "1")
+    path = re.sub(r"\{\w+:int\}", "1", path)
     if endpoint.method == "GET":
         return client.get(path, **options)
     return client.send(path, {}, endpoint.method, **options)

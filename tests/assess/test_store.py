@@ -26,6 +26,7 @@ from assess.campaigns import (
     make,
     pool_of,
     pool_text,
+    take_back,
     write_documents,
 )
 from foveal.assess import schema
@@ -349,10 +350,7 @@ def test_every_campaign_has_an_identity_of_its_own_which_backups_keep(tmp_path: 
 
 def test_a_campaign_of_an_older_foveal_gets_an_identity_for_good(campaign: Campaign) -> None:
     campaign.close()
-    with closing(sqlite3.connect(campaign.path)) as connection, connection:
-        connection.execute("DELETE FROM meta WHERE key = 'identity'")
-        connection.execute("DROP TABLE suggestions")
-        connection.execute("PRAGMA user_version = 1")
+    take_back(campaign.path)
     with Campaign.open(campaign.path) as one, Campaign.open(campaign.path) as two:
         assert len(one.identity) == 32
         assert one.identity == two.identity != campaign.identity

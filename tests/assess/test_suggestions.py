@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from assess.campaigns import ANN, BOB, TOPICS, act, index_of, make, pool_text
+from assess.campaigns import ANN, BOB, TOPICS, act, index_of, make, pool_text, take_back
 from assess_site import clients, make_campaign, served
 from command import Outcome, call
 from foveal.analysis.agreement import agreement
@@ -122,9 +120,7 @@ def test_a_campaign_of_elements_has_no_suggestions(tmp_path: Path) -> None:
 def test_a_campaign_of_an_older_version_can_have_suggestions(tmp_path: Path) -> None:
     with make(tmp_path) as made:
         act(made, Highlight(1, 4))
-    with closing(sqlite3.connect(made.path)) as old, old:
-        old.execute("DROP TABLE suggestions")
-        old.execute("PRAGMA user_version = 1")
+    take_back(made.path)
     with Campaign.open(made.path) as campaign:
         version = campaign.reading().execute("PRAGMA user_version").fetchone()[0]
         assert version == schema.VERSION

@@ -82,7 +82,7 @@ def write_run(folder: Path, name: str, docs: list[str], path: str) -> None:
 
 
 @contextmanager
-def serving(folder: Path, procedure: str) -> Iterator[Place]:
+def serving(folder: Path, procedure: str, images: Path | None = None) -> Iterator[Place]:
     """A campaign of the documents and runs in a folder, by the procedure of a year."""
     index, path = folder / "index.fvx", folder / f"campaign{procedure}"
     runs = [foveal.read_run(folder / f"{name}.jsonl") for name in NAMES]
@@ -98,7 +98,7 @@ def serving(folder: Path, procedure: str) -> Iterator[Place]:
     ).close()
     with Campaign.open(path) as campaign:
         campaign.add_user("org", "organiser")
-        app = create_app(campaign)
+        app = create_app(campaign, images=images)
         with answering(app) as address:
             yield Place(campaign, app, address)
 

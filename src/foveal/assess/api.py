@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 
 from foveal.assess.actions import Action
+from foveal.assess.images import IMAGE_TYPES, find_image
 from foveal.assess.messages import (
     ActionMessage,
     Cue,
@@ -19,7 +21,7 @@ from foveal.assess.messages import (
     read_json,
 )
 from foveal.assess.security import Refusal
-from foveal.assess.site import CONDITIONS, Endpoint, Permission, Site, Visit, answer
+from foveal.assess.site import CONDITIONS, Endpoint, Permission, Site, Visit, answer, quoted
 from foveal.assess.store import FINAL, CollectionDocument, ConflictError
 
 __all__ = ["ENDPOINTS", "MOST_FOUND", "query_text"]
@@ -56,6 +58,7 @@ def _document(site: Site, visit: Visit, request: Request) -> Response:
     in_pool = campaign.in_pool(access.topic, doc)
     settings = campaign.settings(access.assessor, access.topic)
     topic = campaign.topics[access.topic]
+    images = _image_address(site, access.topic, doc)
     asked: tuple[str, ...] = ()
     if campaign.procedure == "2003":
         # Pooled elements, and those enclosing pooled passages. A document that somebody added
@@ -64,7 +67,7 @@ def _document(site: Site, visit: Visit, request: Request) -> Response:
         asked = tuple(pooled or campaign.elements(doc).path[:1])
     return answer(
         {
-            "structure": structure(document, campaign.elements(doc)) if text else None,
+            "structure": structure(document, campaign.elements(doc), images) if text else None,
             **_describe(site, access, doc, history),
             "support": campaign.support(access.topic, doc) if in_pool else [],
             "suggestions": list(campaign.suggestions(access.assessor, access.topic, doc)),
@@ -89,6 +92,38 @@ def _document(site: Site, visit: Visit, request: Request) -> Response:
             "pooled": len(names),
         }
     )
+
+
+def _image_address(site: Site, topic: str, doc: str) -> Callable[[int, str], str | None] | None:
+    """Return a function from an element and the image it names to an address, if there is one."""
+    directory = site.images
+    if directory is None:
+        return None
+
+    def address(element: int, name: str) -> str | None:
+        if find_image(directory, doc, name) is None:
+            return None
+        return site.url(f"/api/topics/{quoted(topic)}/images/{element}/{quoted(doc)}")
+
+    return address
+
+
+def _image(site: Site, visit: Visit, request: Request) -> Response:
+    """Answer with the image that an element of a document names."""
+    from foveal.assess.documents import add_markup
+    from foveal.assess.rendering import name_image
+
+    site.view(visit, request)
+    doc, element = request.path_params["doc"], request.path_params["element"]
+    document = site.document(doc)
+    found = None
+    if site.images is not None and document.markup is not None:
+        marked = add_markup(site.campaign.elements(doc), document.markup)
+        name = name_image(marked.attributes.get(element, {}))
+        found = find_image(site.images, doc, name or "")
+    if found is None:
+        raise Refusal(404, "image", "There is no such image.")
+    return FileResponse(found, media_type=IMAGE_TYPES[found.suffix.lower()])
 
 
 def _check_campaign(site: Site, identity: str) -> None:
@@ -302,6 +337,7 @@ ENDPOINTS = (
     Endpoint("POST", f"{_TOPIC}/documents/{{doc:path}}/actions", _act),
     Endpoint("GET", f"{_TOPIC}/documents/{{doc:path}}", _document),
     Endpoint("POST", f"{_TOPIC}/documents", _add),
+    Endpoint("GET", f"{_TOPIC}/images/{{element:int}}/{{doc:path}}", _image),
     Endpoint("GET", f"{_TOPIC}/pool", _pool),
     Endpoint("GET", f"{_TOPIC}/history", _history),
     Endpoint("POST", f"{_TOPIC}/events", _event),

@@ -21,13 +21,11 @@ import numpy as np
 import polars as pl
 
 from foveal._version import __version__
-from foveal.assess.documents import elements_of
 from foveal.assess.people import check_name
 from foveal.assess.procedure import PROCEDURES
 from foveal.assess.schema import connect, prepare
-from foveal.assess.store import insert_document
-from foveal.assess.vocabularies import title_of
-from foveal.collection import Collection, SourceTexts
+from foveal.assess.store import insert_document, read_documents
+from foveal.collection import Collection
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
 from foveal.formats.pool_files import Pool
@@ -129,11 +127,9 @@ def create(
         connection.execute("BEGIN")
         insert = connection.executemany
         insert("INSERT INTO meta VALUES (?, ?)", meta.items())
-        texts = SourceTexts(source, name_tag)
         digests = {doc: digest for doc, digest in collection.digests().items() if doc in wanted}
-        for doc, text in texts.documents(digests, progress=progress):
-            title = title_of(elements_of(collection, doc), text, doc)
-            insert_document(connection, doc, title, text, digests[doc])
+        for document in read_documents(collection, source, name_tag, digests, progress):
+            insert_document(connection, document)
         insert(
             "INSERT INTO topics VALUES (?, ?, ?)",
             [(topic.id, i, json.dumps(asdict(topic))) for i, topic in enumerate(own)],

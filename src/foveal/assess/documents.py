@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from foveal.collection import Collection
+from foveal.collection import Collection, Markup
 from foveal.spans import Ints
 
-__all__ = ["AssessedDocument", "Elements", "elements_of", "page_digest"]
+__all__ = [
+    "AssessedDocument",
+    "Elements",
+    "add_markup",
+    "elements_of",
+    "page_digest",
+    "parsed_elements",
+    "store_markup",
+]
 
 
 @dataclass(frozen=True)
@@ -29,6 +39,8 @@ class AssessedDocument:
         The hash of the text in the index.
     sha256 : str
         The hash by which pages and the server compare texts.
+    markup : bytes, optional
+        Tags and attributes as `store_markup` writes them; campaigns of earlier versions have none.
     """
 
     name: str
@@ -37,6 +49,7 @@ class AssessedDocument:
     length: int
     digest: str
     sha256: str
+    markup: bytes | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +65,8 @@ class Elements:
     start, end : int64 arrays
     tag : tuple of str
     ordinal : int64 array
+    attributes : mapping
+        Attributes that pages use, by the number of their element; an index has none.
     """
 
     path: tuple[str, ...]
@@ -60,6 +75,7 @@ class Elements:
     end: Ints
     tag: tuple[str, ...]
     ordinal: Ints
+    attributes: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.path)
@@ -97,6 +113,60 @@ def elements_of(collection: Collection, doc: str) -> Elements:
         tag=tuple(tag for tag, _, _ in steps),
         ordinal=np.array([int(ordinal) for _, _, ordinal in steps], dtype=np.int64),
     )
+
+
+def parsed_elements(markup: Markup) -> Elements:
+    """Return the elements of a document that was just parsed, with attributes."""
+    parent, ordinal, path = _walk(markup.tags, markup.level.tolist())
+    return Elements(
+        tuple(path), parent, markup.start, markup.end, markup.tags, ordinal, markup.attributes
+    )
+
+
+def store_markup(markup: Markup) -> bytes:
+    """Return the tags and attributes of a document in compressed form; an index has the spans."""
+    tags = {tag: i for i, tag in enumerate(dict.fromkeys(markup.tags))}
+    content = {
+        "tags": list(tags),
+        "tag": [tags[tag] for tag in markup.tags],
+        "level": markup.level.tolist(),
+        "attributes": markup.attributes,
+    }
+    return zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 6)
+
+
+def add_markup(elements: Elements, stored: bytes) -> Elements:
+    """Return the elements of an index with attributes, and in the exact order of the source.
+
+    Raises KeyError if the document had other elements when its mark-up was stored.
+    """
+    content = json.loads(zlib.decompress(stored))
+    tags = tuple(content["tags"][i] for i in content["tag"])
+    parent, ordinal, path = _walk(tags, content["level"])
+    order = [elements.number[own] for own in path]
+    if len(order) != len(elements):
+        raise KeyError(elements.path[0])
+    attributes = {int(number): own for number, own in content["attributes"].items()}
+    start, end = elements.start[order], elements.end[order]
+    return Elements(tuple(path), parent, start, end, tags, ordinal, attributes)
+
+
+def _walk(tags: Sequence[str], levels: Sequence[int]) -> tuple[Ints, Ints, list[str]]:
+    """Return parent, ordinal and path of elements, from their tags and levels in document order."""
+    parent: list[int] = []
+    ordinal: list[int] = []
+    path: list[str] = []
+    above: list[int] = []
+    counts: list[dict[str, int]] = [{}]  # of the children of each open element, by tag
+    for i, (tag, level) in enumerate(zip(tags, levels, strict=True)):
+        del above[level - 1 :], counts[level:]
+        counts[-1][tag] = number = counts[-1].get(tag, 0) + 1
+        parent.append(above[-1] if above else -1)
+        ordinal.append(number)
+        path.append(f"{path[above[-1]] if above else ''}/{tag}[{number}]")
+        above.append(i)
+        counts.append({})
+    return np.array(parent, dtype=np.int64), np.array(ordinal, dtype=np.int64), path
 
 
 def _document_order(parent: Ints, start: Ints, end: Ints) -> Ints:

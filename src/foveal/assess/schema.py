@@ -40,7 +40,8 @@ CREATE TABLE topics (
 ) WITHOUT ROWID;
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, doc TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
-    length INTEGER NOT NULL, digest TEXT NOT NULL, sha256 TEXT NOT NULL, text BLOB NOT NULL
+    length INTEGER NOT NULL, digest TEXT NOT NULL, sha256 TEXT NOT NULL, text BLOB NOT NULL,
+    markup BLOB
 );
 CREATE VIRTUAL TABLE words USING fts5 (
     doc, title, body, content='', tokenize='unicode61 remove_diacritics 2'
@@ -97,7 +98,10 @@ CREATE TABLE IF NOT EXISTS tokens (
     label TEXT NOT NULL, token_hash TEXT NOT NULL UNIQUE, created TEXT NOT NULL, used TEXT
 );
 """
-MIGRATIONS: dict[int, str] = {1: _IDENTITY + _SUGGESTIONS + _INVITATIONS + _TOKENS}
+_MARKUP = "ALTER TABLE documents ADD COLUMN markup BLOB;"
+MIGRATIONS: dict[int, str] = {
+    1: _IDENTITY + _MARKUP + _SUGGESTIONS + _INVITATIONS + _TOKENS,
+}
 """Statements that upgrade each version of the tables to the next one."""
 
 _ONLY_GROW = """

@@ -2,7 +2,7 @@
 
 All work on the database runs in worker threads; the event loop only passes messages. Documents are
 found by name in the index, never by a file path. The only files served are the package's own
-static ones.
+static ones, and images that documents name, below one directory.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -87,6 +88,7 @@ def create_app(
     https: bool = False,
     root: str = "",
     port: int | None = None,
+    images: Path | None = None,
     now: Callable[[], float] = time.time,
 ) -> Guard:
     """Return the application that serves a campaign.
@@ -105,11 +107,14 @@ def create_app(
     port : int, optional
         Part of the cookies' names: browsers send cookies to every port of a machine, so two servers
         of one campaign must differ.
+    images : Path, optional
+        The directory of the images that documents name.
     now : callable
         The clock of the sessions.
     """
     cookie = session_cookie(campaign.identity, port)
-    site = Site(campaign, Sessions(campaign, now), local, https=https, cookie=cookie, root=root)
+    sessions = Sessions(campaign, now)
+    site = Site(campaign, sessions, local, https=https, cookie=cookie, root=root, images=images)
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:

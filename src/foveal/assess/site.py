@@ -169,6 +169,8 @@ class Site:
         The name of the session's cookie. Servers on one host need different names.
     root : str
         The prefix of all paths, such as ``/water``.
+    images : Path, optional
+        The directory of the images that documents name.
     """
 
     def __init__(
@@ -180,6 +182,7 @@ class Site:
         https: bool,
         cookie: str,
         root: str,
+        images: Path | None = None,
     ) -> None:
         self.campaign = campaign
         self.sessions = sessions
@@ -187,6 +190,7 @@ class Site:
         self.https = https
         self.cookie = cookie
         self.root = root
+        self.images = images
         # Long-lived threads, each with a connection to the database. Those of `door` hash
         # passwords, 32 MB each, so that many log-ins do not delay saving.
         self.workers = ThreadPoolExecutor(8)

@@ -27,13 +27,21 @@ from foveal.assess.actions import (
     Validate,
 )
 from foveal.assess.database import dumps, one
-from foveal.assess.documents import AssessedDocument, Elements, elements_of, page_digest
+from foveal.assess.documents import (
+    AssessedDocument,
+    Elements,
+    elements_of,
+    page_digest,
+    parsed_elements,
+    store_markup,
+)
 from foveal.assess.people import FINAL, ROLES, People, User, check_name
 from foveal.assess.procedure import Missing, inferred, missing, refuse, relevant
+from foveal.assess.rendering import keep_attributes
 from foveal.assess.schema import check_integrity, connect, damage
 from foveal.assess.vocabularies import title_of
 from foveal.collection import Collection, SourceTexts
-from foveal.errors import FovealError
+from foveal.errors import FovealError, InputError
 
 __all__ = [
     "FINAL",
@@ -51,6 +59,7 @@ __all__ = [
     "Viewed",
     "check_name",
     "insert_document",
+    "read_documents",
 ]
 
 _DOCUMENTS, _ELEMENTS, _HISTORIES = 16, 64, 64
@@ -299,20 +308,19 @@ class Campaign(People):
         return self._cached_document(doc)
 
     def _load_document(self, doc: str) -> AssessedDocument:
-        query = "SELECT title, text, length, digest, sha256 FROM documents WHERE doc = ?"
+        query = "SELECT title, text, length, digest, sha256, markup FROM documents WHERE doc = ?"
         rows = self.rows(query, doc)
         if not rows:
-            digest = self._digests[doc]
-            texts = SourceTexts(self.source, self.meta.get("name_tag"))
-            ((_, text),) = texts.documents({doc: digest})
-            title = title_of(self.elements(doc), text, doc)
+            digests = {doc: self._digests[doc]}
+            name_tag = self.meta.get("name_tag")
+            (found,) = read_documents(self.collection, self.source, name_tag, digests)
             with self.writing() as connection:
                 if not one(connection, "SELECT 1 FROM documents WHERE doc = ?", doc):
-                    insert_document(connection, doc, title, text, digest)
+                    insert_document(connection, found)
             rows = self.rows(query, doc)
-        title, stored, length, digest, sha256 = rows[0]
+        title, stored, *rest = rows[0]
         text = zlib.decompress(stored).decode("utf-8", "surrogatepass")
-        return AssessedDocument(doc, title, text, length, digest, sha256)
+        return AssessedDocument(doc, title, text, *rest)
 
     @property
     def source(self) -> Path:
@@ -708,20 +716,44 @@ def _check_target(connection: sqlite3.Connection, key: Key, length: int, digest:
         )
 
 
-def insert_document(
-    connection: sqlite3.Connection, doc: str, title: str, text: str, digest: bytes
-) -> None:
+def read_documents(
+    collection: Collection,
+    source: str | Path,
+    name_tag: str | None,
+    digests: Mapping[str, bytes],
+    progress: Callable[[float], object] | None = None,
+) -> Iterator[AssessedDocument]:
+    """Yield the documents with these hashes from the source of the index, with their mark-up."""
+    texts = SourceTexts(source, name_tag, keep=keep_attributes)
+    for doc, text, markup in texts.indexed(digests, progress=progress):
+        elements = parsed_elements(markup)
+        if elements.number.keys() != elements_of(collection, doc).number.keys():
+            reason = f"the elements of document {doc!r} differ from those that were indexed"
+            raise InputError.at("document.changed", str(source), None, reason)
+        yield AssessedDocument(
+            doc,
+            title_of(elements, text, doc),
+            text,
+            len(text),
+            digests[doc].hex(),
+            page_digest(text),
+            store_markup(markup),
+        )
+
+
+def insert_document(connection: sqlite3.Connection, document: AssessedDocument) -> None:
     """Store a document and its words."""
-    compressed = zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+    data = document.text.encode("utf-8", "surrogatepass")
+    own = document.length, document.digest, document.sha256, zlib.compress(data, 6), document.markup
     number = connection.execute(
-        "INSERT INTO documents (doc, title, length, digest, sha256, text) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
-        (doc, title, len(text), digest.hex(), page_digest(text), compressed),
+        "INSERT INTO documents (doc, title, length, digest, sha256, text, markup) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (document.name, document.title, *own),
     ).lastrowid
-    body = text.encode("utf-8", "replace").decode()
+    body = document.text.encode("utf-8", "replace").decode()
     connection.execute(
         "INSERT INTO words (rowid, doc, title, body) VALUES (?, ?, ?, ?)",
-        (number, doc, title, body),
+        (number, document.name, document.title, body),
     )
 
 

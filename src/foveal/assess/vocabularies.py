@@ -1,7 +1,7 @@
 """Roles of elements: a table for each known vocabulary, and a rule for all other tags.
 
-A role is a word of `ROLES` that the style sheet knows. It depends only on the tags of an element
-and its parent; nothing else of a document's mark-up reaches a page.
+A role is a word of `ROLES` that the style sheet knows. It depends on the tags of an element and of
+those around it, and on the rendition that TEI names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,24 @@ import numpy.typing as npt
 from foveal.assess.documents import Elements
 from foveal.spans import Ints
 
-__all__ = ["ROLES", "VOCABULARIES", "TagVocabulary", "roles_of", "title_of", "vocabulary_of"]
+__all__ = [
+    "INLINE",
+    "MATHML",
+    "ROLES",
+    "VOCABULARIES",
+    "TagVocabulary",
+    "local_name",
+    "roles_of",
+    "title_of",
+    "vocabulary_of",
+    "words",
+]
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
 
 ROLES = (
     "block",
@@ -29,13 +46,18 @@ ROLES = (
     "row",
     "cell",
     "header-cell",
+    "column",
     "figure",
     "caption",
     "quote",
     "note",
     "reference",
     "plain",
+    "rule",
     "inline",
+    "datum",
+    "graphic",
+    "break",
     "emph",
     "strong",
     "link",
@@ -43,14 +65,36 @@ ROLES = (
     "sup",
     "small",
     "code",
+    "fraction",
     "math",
+    "tex",
     "hidden-meta",
 )
 """Roles that the style sheet must know. ``plain`` is text with no structure but its line breaks;
-``hidden-meta`` is metadata, shown small or on request."""
+``datum`` is an inline element that is kept apart from its neighbours, such as a name; ``column``
+describes a column of a table; ``math`` is MathML and ``tex`` a formula as text; ``hidden-meta`` is
+metadata, folded until somebody asks for it."""
 
-_INLINE = ("inline", "emph", "strong", "link", "sub", "sup", "small", "code", "math")
+INLINE = words("inline datum graphic break emph strong link sub sup small code fraction math tex")
 """Roles of inline elements; their children are inline, too."""
+MATHML = words(
+    "math mi mn mo ms mtext mspace mrow mfrac msqrt mroot mstyle mpadded mphantom menclose "
+    "mfenced msub msup msubsup munder mover munderover mmultiscripts mprescripts none "
+    "mtable mtr mlabeledtr mtd maction merror semantics annotation annotation-xml"
+)
+"""Elements of MathML; others in a formula count as rows of it."""
+_REND = {
+    word: role
+    for role, listed in {
+        "sup": "sup super superscript",
+        "sub": "sub subscript",
+        "strong": "b bold strong",
+        "emph": "i it italic italics",
+        "small": "sc smallcaps small-caps",
+    }.items()
+    for word in listed.split()
+}
+"""Roles by the rendition that TEI names, as in ``<hi rend="superscript">``."""
 _BLANKS = np.array([9, 10, 13, 32], dtype=np.uint32)
 _MOST_TITLE = 200
 
@@ -73,52 +117,74 @@ class TagVocabulary:
 
 def _tags(**roles: str) -> dict[str, str]:
     """Return the role of each tag, from the tags of each role."""
-    return {tag: role.replace("_", "-") for role, tags in roles.items() for tag in tags.split()}
+    return {
+        tag: role.rstrip("_").replace("_", "-")
+        for role, tags in roles.items()
+        for tag in tags.split()
+    }
 
+
+_COMMON = _tags(
+    table="table tgroup",
+    row_group="thead tbody tfoot",
+    row="tr row",
+    cell="td entry entrytbl",
+    header_cell="th",
+    column="col colgroup colspec spanspec",
+    caption="table/caption table/title",
+    rule="hr",
+    graphic="img graphic",
+    tex="math",
+)
+"""Tables by the models of HTML and CALS, images and formulas, which all vocabularies may have."""
 
 _JATS = TagVocabulary(
-    _tags(
+    _COMMON
+    | _tags(
         block="article front body back sec abstract trans-abstract app app-group ack floats-group "
         "boxed-text table-wrap table-wrap-foot sub-article response glossary article-meta "
         "title-group fn-group def-list statement disp-formula-group supplementary-material "
         "fig-group table-wrap-group notes bio ref-list verse-group sig-block front-stub",
         paragraph="p aff subtitle alt-title license-p def-item speech verse-line attrib corresp "
-        "contrib-group kwd-group disp-formula sig",
+        "contrib-group kwd-group disp-formula sig address",
         note="fn",
         reference="ref",
         small="sc",
         title="title-group/article-title",
-        heading="title",
+        heading="title sec/label app/label",
         list="list",
         item="list-item",
-        table="table",
-        row_group="thead tbody tfoot",
-        row="tr",
-        cell="td",
-        header_cell="th",
         figure="fig",
         caption="caption",
         quote="disp-quote",
         code="code preformat monospace",
-        emph="italic underline term",
+        emph="italic underline",
         strong="bold label caption/title",
         link="xref ext-link uri email",
         sub="sub",
         sup="sup",
-        math="math inline-formula tex-math",
-        inline="ref/label fn/label list-item/label styled-content named-content kwd name surname "
-        "given-names string-name institution caption/p def-item/term def abbrev mixed-citation "
-        "element-citation citation nlm-citation person-group article-title source year volume "
-        "issue fpage lpage pub-id collab etal addr-line country contrib",
+        tex="tex-math",
+        fraction="frac",
+        graphic="inline-graphic",
+        break_="break",
+        inline="styled-content named-content inline-formula caption/p abbrev mixed-citation "
+        "element-citation citation nlm-citation",
+        datum="ref/label fn/label list-item/label aff/label corresp/label kwd name surname "
+        "given-names suffix prefix string-name institution institution-wrap def-item/term def "
+        "person-group article-title trans-title source year month day volume issue supplement "
+        "fpage lpage elocation-id pub-id collab etal addr-line country city state postal-code "
+        "phone fax contrib degrees role publisher-name publisher-loc comment "
+        "chapter-title edition date-in-citation conf-name conf-date conf-loc subject",
         hidden_meta="journal-meta article-id article-categories pub-date history permissions "
-        "custom-meta-group counts funding-group self-uri related-article object-id author-notes "
-        "rdf article-meta/volume article-meta/issue article-meta/fpage article-meta/lpage "
-        "article-meta/elocation-id processing-meta degrees role",
+        "contrib-id custom-meta-group counts funding-group self-uri related-article object-id "
+        "author-notes rdf article-meta/volume article-meta/issue article-meta/fpage "
+        "article-meta/lpage article-meta/elocation-id processing-meta",
     ),
     ("title-group/article-title", "article-title"),
 )
 _TEI = TagVocabulary(
-    _tags(
+    _COMMON
+    | _tags(
         block="TEI TEI.2 teiCorpus text front body back group div div1 div2 div3 div4 div5 div6 "
         "div7 lg sp castList titlePage floatingText argument opener closer docTitle listBibl",
         paragraph="p ab l byline dateline salute signed trailer speaker stage epigraph docImprint "
@@ -129,17 +195,16 @@ _TEI = TagVocabulary(
         heading="head",
         list="list",
         item="list/item",
-        table="table",
-        row="row",
         cell="cell",
         figure="figure",
-        caption="figure/head figDesc",
+        caption="figure/head table/head figDesc",
         quote="quote q cit",
         code="code eg egXML",
         emph="hi emph title term foreign mentioned",
         strong="list/label",
         link="ref ptr",
-        math="formula",
+        tex="formula",
+        break_="lb",
         inline="q/q p/q p/quote p/note persName placeName orgName name date num rs abbr expan "
         "orig reg sic corr add del seg w c pc s bibl",
         hidden_meta="teiHeader fw",
@@ -147,16 +212,15 @@ _TEI = TagVocabulary(
     ("titleStmt/title", "docTitle/titlePart", "docTitle", "head"),
 )
 _WIKIPEDIA = TagVocabulary(
-    _tags(
+    _COMMON
+    | _tags(
         block="article header bdy body sec section ss1 ss2 ss3 ss4 ss5 ss template gallery reflist",
         paragraph="p indent indentation1 indentation2 indentation3 definitionitem",
         title="header/title article/name",
         heading="st section/title h1 h2 h3 h4 h5 h6 title",
         list="list normallist numberlist definitionlist",
         item="entry item",
-        table="table",
-        row="row tr",
-        cell="col cell td",
+        cell="col cell td row/entry",
         header_cell="th row/header",
         reference="reflist/entry",
         small="small",
@@ -169,27 +233,25 @@ _WIKIPEDIA = TagVocabulary(
         link="link weblink collectionlink unknownlink outsidelink wikipedialink languagelink",
         sub="sub",
         sup="sup ref",
-        math="math",
-        inline="u br cite big",
+        break_="br",
+        inline="u cite big",
         hidden_meta="header/id revision categories conversionwarning languagelinks article/id",
     ),
     ("header/title", "article/name", "title"),
 )
 _IEEE = TagVocabulary(
-    _tags(
-        block="article fm bdy bm sec ss1 ss2 ss3 vt app dialog proof tig au bib bibl",
+    _COMMON
+    | _tags(
+        block="article fm bdy bm sec ss1 ss2 ss3 vt app dialog proof tig au bib bibl tbl",
         paragraph="p p1 p2 p3 ip1 ip2 ip3 ip4 ip5 ilrj aff kwd abs pdt",
         title="tig/atl",
-        heading="st h h1 h1a h2 h2a h3 h4 apt",
+        heading="st ti h h1 h1a h2 h2a h3 h4 apt",
         list="l1 l2 l3 l4 l5 l6 l7 l8 l9 la lb lc ld le list numeric-list bullet-list",
         item="li item",
         reference="bb",
-        table="tbl",
-        row_group="tgroup thead tbody",
-        row="row",
-        cell="entry",
         figure="fig",
-        caption="fgc",
+        caption="fgc tbl/title tbc",
+        graphic="art",
         quote="bq",
         code="code tt ariel",
         emph="it scp u",
@@ -197,33 +259,38 @@ _IEEE = TagVocabulary(
         link="ref url",
         sub="sub",
         sup="super",
-        math="math en tmath",
-        inline="bb/au bb/atl bb/ti bb/pdt fnm snm rm no ss fn ftn",
+        tex="math en tmath",
+        fraction="fr frac",
+        inline="rm no ss fn ftn",
+        datum="bb/au bb/atl bb/ti bb/pdt fnm snm hdr1/ti hdr2/ti",
         hidden_meta="fno doi hdr hdr1 hdr2 crt obi cci ccn issn volno issno",
     ),
     ("tig/atl", "fm/atl", "atl"),
 )
 _GENERIC = TagVocabulary(
-    _tags(
-        paragraph="p para",
+    _COMMON
+    | _tags(
+        block="informaltable section tbl",
+        paragraph="p para simpara",
         title="article/title document/title doc/title book/title",
-        heading="h1 h2 h3 h4 h5 h6 head heading title",
-        list="ul ol list",
-        item="li item",
-        table="table",
-        row="tr row",
-        cell="td cell",
-        header_cell="th",
+        heading="h1 h2 h3 h4 h5 h6 head heading title st ti",
+        list="ul ol list itemizedlist orderedlist",
+        item="li item listitem",
+        cell="cell",
         figure="figure fig",
         caption="caption figcaption",
         quote="blockquote quote",
         emph="i em it italic emph emphasis",
         strong="b strong bold",
         link="a link xref",
-        sub="sub",
-        sup="sup",
-        code="code pre tt",
-        inline="span",
+        sub="sub subscript",
+        sup="sup super superscript",
+        code="code pre tt programlisting",
+        graphic="image imagedata",
+        break_="br break",
+        tex="math formula tex",
+        fraction="fr frac fraction",
+        inline="span bdi bdo",
     ),
     ("title", "head", "h1"),
 )
@@ -238,7 +305,7 @@ VOCABULARIES: Mapping[str, TagVocabulary] = {
 """Vocabularies by name."""
 
 _MARKS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("ieee", frozenset({"fno", "fm"})),
+    ("ieee", frozenset({"fm"})),
     ("inex-wikipedia", frozenset({"header", "bdy"})),
     ("inex-wikipedia", frozenset({"name", "conversionwarning"})),
     ("jats", frozenset({"front"})),
@@ -249,13 +316,13 @@ _MARKS: tuple[tuple[str, frozenset[str]], ...] = (
 
 def vocabulary_of(elements: Elements) -> str:
     """Return the name of a document's vocabulary, from its root and the root's children."""
-    root = _local(elements.tag[0])
+    root = local_name(elements.tag[0])
     if root in ("TEI", "TEI.2", "teiCorpus"):
         return "tei"
     if root == "article":
-        below = {_local(elements.tag[i]) for i in np.flatnonzero(elements.parent == 0).tolist()}
+        below = {local_name(elements.tag[i]) for i in np.flatnonzero(elements.parent == 0).tolist()}
         # The collection of 2009 wraps articles in elements named after their subject.
-        every = below if len(below) > 1 else {_local(tag) for tag in elements.tag}
+        every = below if len(below) > 1 else {local_name(tag) for tag in elements.tag}
         for name, marks in _MARKS:
             if marks <= every:
                 return name
@@ -272,21 +339,41 @@ def roles_of(elements: Elements, text: str, vocabulary: str) -> list[str]:
         return ["plain"]
     known = VOCABULARIES[vocabulary].roles
     own = _has_text(elements, text).tolist()
-    tags = [_local(tag) for tag in elements.tag]
+    tags = [local_name(tag) for tag in elements.tag]
+    above_all = elements.parent.tolist()
+    # A frame around tables (CALS), and formulas in MathML, have such children.
+    frames = {above for above, tag in zip(above_all, tags, strict=True) if tag == "tgroup"}
+    marked = {above for above, tag in zip(above_all, tags, strict=True) if tag in MATHML}
     roles: list[str] = []
-    for i, above in enumerate(elements.parent.tolist()):
+    for i, above in enumerate(above_all):
+        tag = tags[i]
         if above < 0:
-            roles.append(known.get(tags[i], "block"))
+            roles.append(known.get(tag, "block"))
             continue
-        role = known.get(f"{tags[above]}/{tags[i]}") or known.get(tags[i])
-        if role is None:
-            in_line = own[above] or roles[above] in (*_INLINE, "hidden-meta")
-            role = "inline" if in_line else "block"
+        outer = roles[above]
+        role = known.get(f"{tags[above]}/{tag}") or known.get(tag)
+        if outer == "math" or (tag == "math" and i in marked):
+            role = "math"
+        elif role == "table" and i in frames:
+            role = "block"
+        elif role == "cell" and tags[above_all[above]] == "thead":
+            role = "header-cell"
+        elif role is not None:
+            rend = elements.attributes.get(i, {}).get("rend", "")
+            role = _REND.get(rend, role) if role == "emph" else role
+        elif outer == "row":
+            role = "cell"
+        elif outer == "hidden-meta":
+            role = "datum"
+        else:
+            role = "inline" if own[above] or outer in INLINE else "block"
+        if role == "tex" and i in marked:  # around MathML
+            role = "inline"
         roles.append(role)
     return roles
 
 
-def _local(tag: str) -> str:
+def local_name(tag: str) -> str:
     """Return a tag without its prefix."""
     return tag.rpartition(":")[2]
 
@@ -307,10 +394,10 @@ def title_of(elements: Elements, text: str, doc: str) -> str:
     for ending in VOCABULARIES[vocabulary_of(elements)].titles:
         above, _, last = ending.rpartition("/")
         for i, tag in enumerate(elements.tag):
-            if _local(tag) != last:
+            if local_name(tag) != last:
                 continue
             parent = int(elements.parent[i])
-            if above and (parent < 0 or _local(elements.tag[parent]) != above):
+            if above and (parent < 0 or local_name(elements.tag[parent]) != above):
                 continue
             found = " ".join(text[int(elements.start[i]) : int(elements.end[i])].split())
             if found:

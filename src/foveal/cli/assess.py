@@ -433,6 +433,7 @@ def _backup(opened: Campaign, given: SimpleNamespace) -> None:
     --proxy=ADDRESS... proxies  Address or network of the proxy, whose X-Forwarded-For is believed;
         repeatable [default: this machine].
     --root-path=PATH root  Path below which the proxy serves the campaign, such as /water.
+    --images=DIR  The images that documents name; without it, a frame shows the name of each.
     --open/--no-open opens  Open the link in a browser.
     """,
     host="127.0.0.1",
@@ -455,6 +456,8 @@ def _serve(opened: Campaign, given: SimpleNamespace) -> None:
     host, hosts = given.host, given.hosts
     root = _check_root(given.root or "")
     proxies = [_check_network(proxy) for proxy in given.proxies] or list(LOOPBACK[:2])
+    if given.images is not None and not Path(given.images).is_dir():
+        raise InputError.at("file.missing", given.images, None, "no such directory of images")
     try:
         local = ip_address(host).is_loopback and not hosts
     except ValueError:
@@ -487,6 +490,7 @@ def _serve(opened: Campaign, given: SimpleNamespace) -> None:
             https=given.https,
             root=root,
             port=port if local else None,
+            images=None if given.images is None else Path(given.images),
         )
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
         if access is not None:

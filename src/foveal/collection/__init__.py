@@ -3,7 +3,7 @@
 from foveal.collection.building import BuildOptions, Shard, build_index, open_sources
 from foveal.collection.document_texts import SourceTexts
 from foveal.collection.element_index import Collection, Element, Resolved
-from foveal.collection.parsing import WHITESPACE
+from foveal.collection.parsing import WHITESPACE, Markup
 from foveal.collection.sources import DocumentSource
 from foveal.files.xml import DocumentError, Limits
 
@@ -15,6 +15,7 @@ __all__ = [
     "DocumentSource",
     "Element",
     "Limits",
+    "Markup",
     "Resolved",
     "Shard",
     "SourceTexts",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foveal.collection.element_index import Collection, PathIndex
-from foveal.collection.parsing import Batch, Recorder
+from foveal.collection.parsing import Batch, Keep, Markup, Recorder
 from foveal.collection.sources import LINE, DocumentSource, Item, name_of
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import explain_os_error
@@ -31,12 +31,21 @@ class Text(NamedTuple):
     as_indexed: bool | None = None  # True if the index has the hash of this text; None without one
 
 
+class MarkedText(NamedTuple):
+    """The text of one document and its elements with their attributes."""
+
+    doc: str
+    text: str
+    markup: Markup
+
+
 @dataclass(frozen=True)
 class SourceTexts:
     """The texts of the documents that a collection was indexed from.
 
     `source` and `name_tag` are as for ``foveal index``. A document may be asked for with the
-    extension of its file, too. `read` compares texts with the hashes of an `index`.
+    extension of its file, too. `read` compares texts with the hashes of an `index`. `keep` tells
+    which attributes come with the mark-up.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -50,6 +59,7 @@ class SourceTexts:
     limits: Limits = field(default_factory=Limits)
     whitespace: str = "keep"
     index: Collection | None = None
+    keep: Keep | None = None
 
     @classmethod
     def given(
@@ -73,7 +83,7 @@ class SourceTexts:
         `asked` has such a function for each document.
         """
         left = dict(asked)
-        for names, text, _, batch in self._read(asked) if left else ():
+        for names, text, _, batch, _ in self._read(asked) if left else ():
             xpaths = PathIndex(*batch.paths).texts(np.arange(len(batch.paths.parent))).to_list()
             for name in left.keys() & names:
                 wanted = [*map(left.pop(name), xpaths)]
@@ -93,11 +103,19 @@ class SourceTexts:
 
         `progress` is called with the share of the source done.
         """
+        for doc, text, _ in self.indexed(digests, progress=progress):
+            yield doc, text
+
+    def indexed(
+        self, digests: Mapping[str, bytes], *, progress: Callable[[float], object] | None = None
+    ) -> Iterator[MarkedText]:
+        """Yield what `documents` yields, with the mark-up."""
         left = dict(digests)
-        for (name, _), text, _, batch in self._read(digests, progress=progress) if left else ():
+        found = self._read(digests, progress=progress) if left else ()
+        for (name, _), text, _, batch, recorder in found:
             if left.get(name) == batch.digests:
                 del left[name]
-                yield name, text
+                yield MarkedText(name, text, recorder.markup())
             if not left:
                 return
         if left:
@@ -105,14 +123,21 @@ class SourceTexts:
             code, place = "document.changed", str(self.source)
             raise InputError(Problem(code, place, None, message.format(name)) for name in left)
 
-    def read(self, docs: Names[str], *, every: bool = False) -> Iterator[Text]:
+    def read(
+        self,
+        docs: Names[str],
+        *,
+        every: bool = False,
+        markup: dict[str, Markup] | None = None,
+    ) -> Iterator[Text]:
         """Yield the texts of the documents that the source has, each under the name asked for.
 
-        With `every`, all other documents come as well, under their own names.
+        With `every`, all other documents come as well, under their own names. `markup` is filled
+        with the elements and attributes of the documents.
         """
         indexed = None if self.index is None else self.index.digests()
         found: dict[str, tuple[bytes, str]] = {}
-        for names, text, place, batch in self._read(docs, every=every):
+        for names, text, place, batch, recorder in self._read(docs, every=every):
             digest = batch.digests
             asked = [name for name in dict.fromkeys(names) if name in docs]
             for name in asked or [names[names[0] in found]]:
@@ -122,6 +147,8 @@ class SourceTexts:
                     raise InputError.at("document.duplicate", place, None, message)
                 if place == other:
                     same = None if indexed is None else digest == indexed.get(names[0])
+                    if markup is not None:
+                        markup[name] = recorder.markup()
                     yield Text(name, text, same)
 
     def _read(
@@ -130,10 +157,11 @@ class SourceTexts:
         *,
         every: bool = False,
         progress: Callable[[float], object] | None = None,
-    ) -> Iterator[tuple[tuple[str, str], str, str, Batch]]:
+    ) -> Iterator[tuple[tuple[str, str], str, str, Batch, Recorder]]:
         """Yield the documents of these names, with or without extension, or `every` document.
 
-        Each comes as its names (without and with extension), its text, its place and its elements.
+        Each comes as its names (without and with extension), its text, its place, its elements, and
+        the recorder that knows its mark-up.
         Documents that cannot be read are an error when the source was read to its end.
         """
         source = DocumentSource(Path(self.source))
@@ -162,7 +190,9 @@ class SourceTexts:
                     name = item.name.removeprefix(source.folder)
                     if not (inside or is_asked(name, name + extension)):
                         continue
-                    recorder = Recorder(whitespace=self.whitespace, limits=self.limits)
+                    recorder = Recorder(
+                        whitespace=self.whitespace, limits=self.limits, keep=self.keep
+                    )
                     try:
                         text = item.record(recorder, self.name_tag)
                     except DocumentError as error:
@@ -171,7 +201,8 @@ class SourceTexts:
                     batch = recorder.batch()
                     name = batch.documents[0] if inside else name
                     if is_asked(name, name + extension):
-                        yield (name, name + extension), text, item.place, batch
+                        own = (name, name + extension)
+                        yield own, text, item.place, batch, recorder
                 if progress is not None:
                     progress(task.done)
         except OSError as error:

@@ -13,7 +13,7 @@ import hashlib
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count, pairwise
 from typing import NamedTuple
 
@@ -70,16 +70,39 @@ class Batch(NamedTuple):
     done: float = 1.0
 
 
+class Markup(NamedTuple):
+    """The elements of one document in document order, with the attributes that were kept.
+
+    The root has level 1; `attributes` belong to the number of an element.
+    """
+
+    tags: tuple[str, ...]
+    level: Ints
+    start: Ints
+    end: Ints
+    attributes: Mapping[int, Mapping[str, str]]
+
+
+Keep = Callable[[str, Sequence[str]], Mapping[str, str] | None]
+"""From a tag and its attributes (names and values in turn) to the attributes to keep."""
+
+
 def text_digest(text: str) -> bytes:
     """Return the hash by which a document's text is recognised."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST).digest()
 
 
 class Recorder:
-    """Records documents, one after the other, and turns them into a batch; texts are not kept."""
+    """Records documents, one after the other, and turns them into a batch; texts are not kept.
 
-    def __init__(self, *, whitespace: str = "keep", limits: Limits | None = None) -> None:
-        self.whitespace, self.limits = whitespace, limits or Limits()
+    With `keep`, `markup` returns attributes, too.
+    """
+
+    def __init__(
+        self, *, whitespace: str = "keep", limits: Limits | None = None, keep: Keep | None = None
+    ) -> None:
+        self.whitespace, self.limits, self.keep = whitespace, limits or Limits(), keep
+        self._kept: dict[int, Mapping[str, str]] = {}  # attributes, by element of the last document
         self._names: list[str] = []
         self._digests: list[bytes] = []
         self._codes: defaultdict[str, int] = defaultdict(count().__next__)  # numbers of tags
@@ -97,21 +120,30 @@ class Recorder:
         """
         pieces: list[str] = []
         mark, note, codes = self._marks.append, self._tags.append, self._codes
+        self._kept = {}
 
         def opening(tag: str, _attributes: list[str]) -> None:
             mark(len(pieces))
             note(codes[tag])
 
+        def opening_kept(tag: str, attributes: list[str]) -> None:
+            kept = keep(tag, attributes) if attributes and keep is not None else None
+            if kept:
+                self._kept[len(self._tags) - self._first_tag[-1]] = kept
+            opening(tag, attributes)
+
         def closing(_tag: str) -> None:
             mark(~len(pieces))
 
+        keep = self.keep
         try:
             if isinstance(data, str):
                 opening("text", [])
                 pieces = [data]
                 closing("text")
             else:
-                handlers = (opening, closing, pieces.append)
+                first = opening if keep is None else opening_kept
+                handlers = (first, closing, pieces.append)
                 parse_xml(data, *handlers, limits=self.limits, listed_attributes=True)
                 name = name if name_tag is None else self._find_name(name_tag, pieces)
             return self._add_text(name, pieces)
@@ -165,6 +197,22 @@ class Recorder:
         opening, closing, _ = _tree(marks < 0)
         own = np.argsort(opening)[number]
         return "".join(pieces[marks[opening[own]] : ~marks[closing[own]]]).strip()
+
+    def markup(self) -> Markup:
+        """Return the elements of the last document in document order."""
+        marks = np.array(self._marks[2 * self._first_tag[-2] :], dtype=np.int64)
+        opening, closing, level = _tree(marks < 0)
+        order = np.argsort(opening)
+        sizes = np.array(self._sizes[self._first_piece[-2] :], dtype=np.int64)
+        positions = np.concatenate([[0], np.cumsum(sizes)])
+        tags = list(self._codes)
+        return Markup(
+            tuple(tags[code] for code in self._tags[self._first_tag[-2] :]),
+            level[order],
+            positions[marks[opening[order]]],
+            positions[~marks[closing[order]]],
+            self._kept,
+        )
 
     def batch(self) -> Batch:
         """Return the documents recorded since the recorder was made.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -224,6 +225,9 @@ _LONG = 40
 """Characters of a run name that stay on one line; longer names wrap to keep scores in view."""
 _SCRIPTS = "elements tables summary axes lines squares graphs topics documents start"
 """The parts of the script, in the order of their dependencies."""
+_MODULES = "offsets rendering"
+"""Modules of the assessment tool that show documents, in the order of their dependencies."""
+_MODULE_LINE = re.compile(r"^import .*\n|^export (?=const|class|function)", re.MULTILINE)
 
 
 def render_page(data: Mapping[str, Any]) -> str:
@@ -232,10 +236,16 @@ def render_page(data: Mapping[str, Any]) -> str:
     Its policy allows one script and one style, by their hashes. The browser loads and runs nothing
     else, not even markup in the name of a run.
     """
-    folder = files(__package__)
+    folder, shared = files(__package__), files("foveal.assess").joinpath("static")
     paths = ["style.css", "template.html", *(f"script/{name}.js" for name in _SCRIPTS.split())]
     style, template, *parts = (folder.joinpath(path).read_text(encoding="utf-8") for path in paths)
-    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"  # all in one scope
+    style += shared.joinpath("document.css").read_text(encoding="utf-8")
+    modules = [
+        _MODULE_LINE.sub("", shared.joinpath(f"article/{name}.js").read_text(encoding="utf-8"))
+        for name in _MODULES.split()
+    ]
+    # All in one scope.
+    script = '"use strict";\n(() => {\n' + "\n".join([*modules, *parts]) + "})();\n"
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for unsafe in "<\u2028\u2029":  # the data must not end their script element
         text = text.replace(unsafe, f"\\u{ord(unsafe):04x}")

@@ -6,6 +6,7 @@ import json
 import math
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -19,7 +20,9 @@ from foveal.analysis.correlation import kendall_tau_b
 from foveal.analysis.pairs import Pairs, TestSettings
 from foveal.analysis.score_matrix import compute_ranking_scores, parse_label, round_noise
 from foveal.analysis.score_tables import tabulate_scores
-from foveal.collection import SourceTexts
+from foveal.assess.documents import parsed_elements
+from foveal.assess.rendering import keep_attributes, lay_out
+from foveal.collection import Markup, SourceTexts
 from foveal.errors import InputError, counted, some
 from foveal.evaluation.evaluation import Evaluation, RunLike, Scores
 from foveal.measures import Measure, parse_measure
@@ -368,7 +371,8 @@ def document_views(
 
     `returned` are results with topic, doc, run (its number), rank, start, end. Every topic gets its
     first document before any gets its second. Relevant documents come first, and among them those
-    that more runs returned. Texts, if any, have what the views leave, at least half of the budget.
+    that more runs returned. Texts, if any, have what the views leave, at least half of the budget;
+    their structures have what the texts leave, and a text without one is shown as plain lines.
     With `partial`, the source may lack documents.
     """
     candidates, judged = _list_candidates(judgements, returned), judgements.documents
@@ -392,7 +396,10 @@ def document_views(
             ends[doc] = max([ends.get(doc, 0), *(end for _, end in view["spans"])])
             chosen[topic].append(view)
     asked = [doc for doc in ends if texts is not None and known.get(doc, 0) <= _LONGEST]
-    found = _read_texts(texts, asked, partial=partial) if texts is not None and asked else {}
+    found: dict[str, str] = {}
+    markup: dict[str, Markup] = {}
+    if texts is not None and asked:
+        found, markup = _read_texts(texts, asked, partial=partial)
     odd = [
         doc
         for doc, text in found.items()
@@ -409,10 +416,18 @@ def document_views(
         if doc in found and doc not in odd and len(text) <= _LONGEST and cost <= room:
             shown[doc] = text
             room -= cost
+    structures: dict[str, dict[str, Any]] = {}
+    for doc, text in shown.items():  # in the room that texts leave
+        structure = lay_out(parsed_elements(markup[doc]), text)
+        cost = len(json.dumps(structure, separators=(",", ":")))
+        if cost <= room:
+            structures[doc] = structure
+            room -= cost
     known |= {doc: len(text) for doc, text in shown.items()}
     return {
         "views": {topic: views for topic, views in chosen.items() if views},
         "texts": shown,
+        "structures": structures,
         "lengths": {doc: known[doc] for doc in ends if doc in known},
         "left_out": left,
         "without_text": len(ends) - len(shown),
@@ -447,14 +462,14 @@ def _list_candidates(
     }
 
 
-def _read_texts(texts: SourceTexts, docs: list[str], *, partial: bool) -> dict[str, str]:
-    """Read the whole texts of documents."""
-    if partial:
-        found = {own.doc: own.text for own in texts.read(docs)}
-    else:
-        # The root element is the whole document.
-        wanted = dict.fromkeys(docs, lambda xpath: xpath.count("/") == 1)
-        found = {doc: text for doc, _, text in texts(wanted)}
+def _read_texts(
+    texts: SourceTexts, docs: list[str], *, partial: bool
+) -> tuple[dict[str, str], dict[str, Markup]]:
+    """Read the whole texts of documents, and their mark-up."""
+    markup: dict[str, Markup] = {}
+    marked = replace(texts, keep=keep_attributes)
+    found = {own.doc: own.text for own in marked.read(docs, markup=markup)}
+    missing = [doc for doc in docs if doc not in found]
     if not found:
         raise InputError.at(
             "documents.missing",
@@ -462,4 +477,7 @@ def _read_texts(texts: SourceTexts, docs: list[str], *, partial: bool) -> dict[s
             None,
             f"holds no document of the report, such as {docs[0]!r}",
         )
-    return found
+    if missing and not partial:
+        reason = f"holds no document {min(missing)!r}, which is judged"
+        raise InputError.at("collection.unknown_document", str(texts.source), None, reason)
+    return found, markup

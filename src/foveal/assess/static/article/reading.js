@@ -73,6 +73,7 @@ export class Reading extends EventTarget {
 
   /** Scroll to a place: to the "start" or "center" of the view, or as little as needed. */
   reveal(at, block = "nearest") {
+    this.dom.unfold(at);
     const box = boxOf(this.dom, at);
     if (!box) return;
     const { top, bottom } = this.view, line = 2 * box.height;

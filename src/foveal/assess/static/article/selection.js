@@ -74,8 +74,8 @@ export class Selected extends EventTarget {
     const selection = getSelection(), { structure, element } = this.dom;
     const now = this.dom.points(selection.focusNode, selection.focusOffset);
     let found = direction === "forward" ? this.dom.offsets.length : 0;
-    for (const [node, i] of element) {
-      if (node.tagName !== "DIV" || structure.start[i] === structure.end[i]) continue;
+    for (const i of element.values()) {
+      if (!structure.isBlock(i) || structure.start[i] === structure.end[i]) continue;
       const start = structure.start[i];
       if (direction === "forward" && start > now) found = Math.min(found, start);
       if (direction !== "forward" && start < now) found = Math.max(found, start);

@@ -1,54 +1,9 @@
-// A document as elements of the page whose text is exactly the document's text.
+// A document in the page: one index between offsets of its text and places in text nodes.
 import { Offsets, below } from "./offsets.js";
+import { Rendering } from "./rendering.js";
 import { sha256 } from "./sha256.js";
 
-const INLINE = new Set(["inline", "emph", "strong", "link", "sub", "sup", "small", "code", "math"]);
-const IN_TABLES = new Set(["row-group", "row", "cell", "header-cell"]);
-const WHOLE = new Set(["paragraph", "heading", "title", "table", "caption"]);
-const CHUNK = 8000; // units of text that are laid out together, or not at all while out of sight
-const DEEPEST = 150; // what is nested deeper is shown as text of the element at this depth
-const LINE = 68;
-
-/** What a document looks like, by elements in document order. */
-export class Structure {
-  constructor(json) {
-    Object.assign(this, json);
-    this.size = this.tag.length;
-  }
-
-  nameOf(element) { return this.tags[this.tag[element]]; }
-  lengthOf(element) { return this.end[element] - this.start[element]; }
-
-  /** The XPath by which server and exports know an element. */
-  path(element) {
-    const steps = [];
-    for (let at = element; at >= 0; at = this.parent[at]) {
-      steps.push(`${this.nameOf(at)}[${this.ordinal[at]}]`);
-    }
-    return `/${steps.reverse().join("/")}`;
-  }
-
-  /** The last steps of the XPath, for people. */
-  label(element) {
-    const own = `${this.nameOf(element)}[${this.ordinal[element]}]`;
-    const parent = this.parent[element];
-    return parent < 0 ? own : `${this.nameOf(parent)}[${this.ordinal[parent]}]/${own}`;
-  }
-
-  byPath() {
-    this.paths ??= new Map(Array.from({ length: this.size }, (_, i) => [this.path(i), i]));
-    return this.paths;
-  }
-
-  /** The smallest element that holds a span and more than it; -1 if there is none. */
-  enclosing(start, end) {
-    for (let i = this.size - 1; i >= 0; i--) {
-      const [a, b] = [this.start[i], this.end[i]];
-      if (a <= start && end <= b && (a < start || end < b) && start < b) return i;
-    }
-    return -1;
-  }
-}
+export { Structure } from "./rendering.js";
 
 /** The document in the page, with one index from offsets to text nodes and back. */
 export class TextDom {
@@ -57,113 +12,18 @@ export class TextDom {
     this.root = root;
     this.text = structure.text;
     this.offsets = new Offsets(this.text);
-    this.nodes = [];
-    this.number = new Map(); // text node to its place in nodes
-    this.shown = new Array(structure.size); // element to its node
-    this.element = new Map(); // and back
-    this.#build();
+    this.rendering = new Rendering(structure, root, this.offsets);
+    const { nodes, shown, element } = this.rendering;
+    Object.assign(this, { nodes, shown, element });
+    this.number = new Map(nodes.map((node, i) => [node, i])); // text node to its place in nodes
     this.starts = new Int32Array(this.nodes.length);
     for (let i = 1; i < this.nodes.length; i++) {
       this.starts[i] = this.starts[i - 1] + this.nodes[i - 1].length;
     }
   }
 
-  #build() {
-    const { structure, offsets } = this;
-    const open = [{ element: -1, node: document.createDocumentFragment(), inChunk: false }];
-    this.#findLevels();
-    let at = 0;
-    const top = () => open[open.length - 1];
-    const textUpTo = (end) => {
-      if (end > at) this.#addText(top(), this.text.slice(at, end));
-      at = Math.max(at, end);
-    };
-    const close = () => {
-      textUpTo(offsets.toUnits(structure.end[top().element]));
-      open.pop();
-    };
-    for (let i = 0; i < structure.size; i++) {
-      while (top().element !== structure.parent[i]) close();
-      textUpTo(offsets.toUnits(structure.start[i]));
-      open.push(this.#open(i, top(), open.length));
-    }
-    while (open.length > 1) close();
-    textUpTo(this.text.length);
-    if (!this.nodes.length) this.#addNode(open[0].node, ""); // every place is in some text node
-    this.root.replaceChildren(open[0].node);
-  }
-
-  /** Headings in fewer blocks are higher; the highest of a document are of the first level. */
-  #findLevels() {
-    const { parent, role, size } = this.structure, levels = new Int32Array(size);
-    let least = Infinity;
-    for (let i = 0; i < size; i++) {
-      levels[i] = (parent[i] < 0 ? 0 : levels[parent[i]]) + (role[i] === "block" ? 1 : 0);
-      if (role[i] === "heading") least = Math.min(least, levels[i]);
-    }
-    this.levels = levels.map(level => Math.max(1, level - least + 1));
-  }
-
-  #open(element, above, depth) {
-    if (depth > DEEPEST) {
-      this.shown[element] = above.node;
-      return { ...above, element };
-    }
-    const { structure } = this;
-    const role = structure.role[element], length = structure.lengthOf(element);
-    const block = !INLINE.has(role);
-    const node = document.createElement(block ? "div" : "span");
-    node.className = `r-${role}`;
-    node.dataset.tag = structure.nameOf(element);
-    if (role === "code" && this.#lines(element)) node.classList.add("lines");
-    if (role === "heading") node.classList.add(`level-${Math.min(4, this.levels[element])}`);
-    const chunk = block && !above.inChunk && !IN_TABLES.has(role) && length > 0 &&
-      (length <= CHUNK || WHOLE.has(role));
-    if (chunk) {
-      node.classList.add("chunk");
-      const lines = Math.ceil(length / LINE) + (role === "heading" ? 1 : 0);
-      node.style.containIntrinsicBlockSize = `auto ${Math.max(2, lines * 1.65)}em`;
-    }
-    above.node.append(node);
-    this.shown[element] = node;
-    this.element.set(node, element);
-    return { element, node, inChunk: above.inChunk || chunk, block };
-  }
-
-  #lines(element) {
-    const { structure: { start, end }, offsets } = this;
-    const at = this.text.indexOf("\n", offsets.toUnits(start[element]));
-    return at >= 0 && at < offsets.toUnits(end[element]);
-  }
-
-  /** Long text without elements, as of a plain file, gets blocks of its own after line ends. */
-  #addText(into, text) {
-    if (into.inChunk || into.block === false || text.length <= CHUNK) {
-      this.#addNode(into.node, text);
-      return;
-    }
-    for (let at = 0; at < text.length;) {
-      let end = text.length;
-      if (end - at > CHUNK) {
-        const found = text.indexOf("\n", at + CHUNK / 2);
-        end = found < 0 ? end : found + 1;
-        while (end < text.length && text[end] === "\n") end++;
-      }
-      const piece = document.createElement("div");
-      piece.className = "piece chunk";
-      piece.style.containIntrinsicBlockSize = `auto ${Math.ceil((end - at) / LINE) * 1.65}em`;
-      into.node.append(piece);
-      this.#addNode(piece, text.slice(at, end));
-      at = end;
-    }
-  }
-
-  #addNode(parent, text) {
-    const node = document.createTextNode(text);
-    this.number.set(node, this.nodes.length);
-    this.nodes.push(node);
-    parent.append(node);
-  }
+  /** Open what is folded around a place. */
+  unfold(at) { this.rendering.unfold(this.place(this.offsets.toUnits(at))[0]); }
 
   // -- what the page shows is what the server has --------------------------------------------
 

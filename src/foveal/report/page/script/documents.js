@@ -84,27 +84,43 @@ function stripOf(view, length, runs) {
       `${length} characters`));
   return root;
 }
+// Text between parts of a table or formula takes no element around it.
+const BETWEEN = new Set(["table", "thead", "tbody", "tfoot", "tr", "math", "mrow", "mtr", "mtable"]);
 function textOf(view, text, results) {
-  // Offsets count code points, not the units of a string.
-  const letters = Array.from(text), most = Math.max(1, state.run < 0 ? D.runs.length : 1);
-  const box = h("div", { class: "text", tabindex: 0, role: "region",
+  const offsets = new Offsets(text), most = Math.max(1, state.run < 0 ? D.runs.length : 1);
+  const plain = { tags: ["text"], tag: [0], parent: [-1], start: [0], end: [offsets.length],
+    role: ["plain"], looks: {}, vocabulary: "generic" };
+  const structure = new Structure({ ...(D.documents.structures[view.doc] ?? plain), text });
+  const box = h("div", { class: `text v-${structure.vocabulary}`, tabindex: 0, role: "region",
     "aria-label": `Text of ${view.doc}` });
-  let entered = view.bep < 0;
+  const rendering = new Rendering(structure, box, offsets), { nodes } = rendering;
+  let entered = view.bep < 0, next = 0, node = nodes[0], at = 0, left = node.length;
   const spans = entered ? view.spans : [...view.spans, [view.bep, view.bep]];
-  for (const part of pieces(letters.length, spans, results)) {
-    if (!entered && view.bep <= part.start) {
-      box.append(h("span", { class: "entry" }, "▶ best entry point"), " ");
-      entered = true;
+  for (const part of pieces(offsets.length, spans, results)) {
+    const end = offsets.toUnits(part.end);
+    while (at < end) {
+      while (!left) { node = nodes[++next]; left = node.length; }
+      const piece = node, size = Math.min(end - at, left), parent = piece.parentNode;
+      if (size < left) node = piece.splitText(size);
+      at += size;
+      left -= size;
+      if (!entered && view.bep <= part.start && !BETWEEN.has(parent.localName)) {
+        parent.insertBefore(h("span", { class: "entry" }, "▶ best entry point"), piece);
+        entered = true;
+      }
+      if (!part.relevant && !part.covered) continue;
+      if (BETWEEN.has(parent.localName) && !piece.data.trim()) continue;
+      const mark = h("mark", { class: part.relevant ? "relevant" : null,
+        title: `${part.relevant ? "relevant, " : ""}returned by ${part.covered} runs` });
+      if (part.covered) {
+        mark.style.background = `rgba(var(--heat), ${(.1 + .5 * part.covered / most).toFixed(2)})`;
+      }
+      piece.replaceWith(mark);
+      mark.append(piece);
     }
-    const shown = letters.slice(part.start, part.end).join("");
-    if (!part.relevant && !part.covered) { box.append(shown); continue; }
-    const mark = h("mark", { class: part.relevant ? "relevant" : null,
-      title: `${part.relevant ? "relevant, " : ""}returned by ${part.covered} runs` }, shown);
-    if (part.covered) {
-      mark.style.background = `rgba(var(--heat), ${(.1 + .5 * part.covered / most).toFixed(2)})`;
-    }
-    box.append(mark);
   }
+  const first = box.querySelector(".entry, .relevant");
+  if (first) rendering.unfold(first.firstChild);
   return box;
 }
 function showDocument() {
@@ -160,5 +176,8 @@ function showDocument() {
       [D.runs[run], rank, a < 0 ? "unknown" : a, b < 0 ? "unknown" : b]), "Results in this document"),
     left ? h("p", { class: "note" }, left) : null);
   const box = place.querySelector(".text"), first = box && box.querySelector(".entry, .relevant");
-  if (first) box.scrollTop = first.offsetTop - box.offsetTop - box.clientHeight / 3;
+  if (first) {
+    const down = first.getBoundingClientRect().top - box.getBoundingClientRect().top;
+    box.scrollTop += down - box.clientHeight / 3;
+  }
 }
