@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from foveal.assess.accounts import digest
@@ -177,13 +177,13 @@ class People(Database):
         Only this call returns the token: the file has its hash.
         """
         token = secrets.token_urlsafe(32)
-        expires = (self._clock() + _INVITED).isoformat(timespec="milliseconds")
+        expires = datetime.fromisoformat(self._time()) + _INVITED
         with self.writing() as connection:
             if not one(connection, "SELECT 1 FROM users WHERE name = ?", name):
                 raise UsageError(f"no user {name!r} in the campaign")
             connection.execute(
                 "INSERT OR REPLACE INTO invitations (user, token_hash, expires) VALUES (?, ?, ?)",
-                (name, digest(token), expires),
+                (name, digest(token), expires.isoformat(timespec="milliseconds")),
             )
         return token
 

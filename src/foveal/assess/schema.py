@@ -91,13 +91,13 @@ CREATE TABLE sessions (
 """
 
 _INVITATIONS = """
-CREATE TABLE invitations (
+CREATE TABLE IF NOT EXISTS invitations (
     user TEXT PRIMARY KEY REFERENCES users (name), token_hash TEXT NOT NULL UNIQUE,
     expires TEXT NOT NULL
 ) WITHOUT ROWID;
 """
 _TOKENS = """
-CREATE TABLE tokens (
+CREATE TABLE IF NOT EXISTS tokens (
     id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL REFERENCES users (name),
     label TEXT NOT NULL, token_hash TEXT NOT NULL UNIQUE, created TEXT NOT NULL, used TEXT
 );
