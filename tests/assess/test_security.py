@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -47,8 +48,6 @@ def test_headers_of_safety_are_on_everything(ann: Client, where: str) -> None:
 
 
 def test_no_page_holds_script_or_style_of_its_own(people: list[Client]) -> None:
-    import re
-
     for where in (
         "/", "/topics/1", "/topics/1/collection", "/organise", "/organise/log", "/account", "/join",
         "/organise/people", "/organise/campaign",
@@ -210,7 +209,7 @@ OPEN = {
 
 def _ask(client: Client, endpoint: Endpoint, **options: Any) -> httpx.Response:
     path = endpoint.path.replace("{topic}", "1").replace("{doc:path}", "ferries")
-    path = path.replace("{number:int}", "1")
+    path = re.sub(r"\{\w+:int\}", "1", path)
     if endpoint.method == "GET":
         return client.get(path, **options)
     return client.send(path, {}, endpoint.method, **options)
