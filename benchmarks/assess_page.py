@@ -120,7 +120,7 @@ def _served(folder: Path, options: Namespace) -> Iterator[tuple[Any, str]]:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
-            yield app, f"http://127.0.0.1:{listening.getsockname()[1]}"
+            yield campaign, f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join()
@@ -133,16 +133,21 @@ def _opened(page: Any, address: str, name: str) -> float:
     return float(page.evaluate("performance.getEntriesByName('foveal-ready')[0].startTime"))
 
 
-def _measured(app: Any, address: str, options: Namespace) -> dict[tuple[str, str], list[float]]:
+def _measured(
+    campaign: Any, address: str, options: Namespace
+) -> dict[tuple[str, str], list[float]]:
     from playwright.sync_api import sync_playwright
+
+    from foveal.assess.accounts import Sessions, session_cookie
 
     found: dict[tuple[str, str], list[float]] = {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         context.set_default_timeout(LONGEST)
-        token, _ = app.state.site.sessions.begin("ann")
-        context.add_cookies([{"name": "foveal_session", "value": token, "url": address}])
+        token, _ = Sessions(campaign).begin("ann")
+        cookie = {"name": session_cookie(campaign.identity), "value": token, "url": address}
+        context.add_cookies([cookie])
         for name in ("short", "long"):
             for repeat in range(options.repeats + 1):
                 page = context.new_page()
@@ -218,8 +223,11 @@ def _options(arguments: Sequence[str] | None) -> Namespace:
 def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
     load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder, _served(Path(folder), options) as (app, address):
-        found = _measured(app, address, options)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _served(Path(folder), options) as (campaign, address),
+    ):
+        found = _measured(campaign, address, options)
     publish(outcome(found, options, load), options)
 
 

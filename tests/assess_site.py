@@ -89,6 +89,12 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.http.close()
 
+    @property
+    def session(self) -> str:
+        """The name of the session's cookie."""
+        names = (name for name in self.http.cookies if name.startswith("foveal_"))
+        return next(names).removesuffix("_login")
+
     def form_token(self) -> str:
         """What the form to sign in has hidden."""
         found = re.search(r'name="csrf" value="([^"]+)"', self.http.get("/login").text)

@@ -31,6 +31,7 @@ _UNTRACED = (
     "test_cli_workers.py",
     "test_naive*.py",
     "test_readme.py",
+    "test_image.py",
     "test_wheel.py",
 )
 

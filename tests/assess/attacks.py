@@ -23,6 +23,12 @@ CHANGES = [
     ("POST", "/api/assignments"),
     ("POST", "/api/users"),
     ("POST", "/api/adjudication/agreed"),
+    ("POST", "/api/users/import"),
+    ("POST", "/api/invitations"),
+    ("PUT", "/api/campaign"),
+    ("POST", "/api/tokens"),
+    ("DELETE", "/api/tokens/1"),
+    ("POST", "/api/account/password"),
 ]
 """All that changes something."""
 

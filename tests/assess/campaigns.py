@@ -107,6 +107,16 @@ def make(folder: Path, name: str = "a.campaign", **given: Any) -> Campaign:
     return Campaign.create(folder / name, **settings)
 
 
+def make_version_1(path: Path) -> None:
+    """Turn a closed campaign into one of version 1."""
+    with closing(sqlite3.connect(path)) as old:
+        old.executescript(
+            "DROP TABLE suggestions; DROP TABLE invitations; DROP TABLE tokens; "
+            "ALTER TABLE documents DROP COLUMN markup; DELETE FROM meta WHERE key = 'identity'; "
+            "PRAGMA user_version = 1;"
+        )
+
+
 _numbers = itertools.count()
 
 
@@ -148,12 +158,3 @@ def tree(*rows: tuple[str, int, int]) -> Elements:
         tag=tuple(tag for tag, _, _ in steps),
         ordinal=np.array([int(ordinal) for _, _, ordinal in steps], dtype=np.int64),
     )
-
-
-def make_version_1(path: Path) -> None:
-    """Turn a closed campaign into one of the first version of the tables."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(
-            "DROP TABLE suggestions; ALTER TABLE documents DROP COLUMN markup;"
-            "PRAGMA user_version = 1;"
-        )

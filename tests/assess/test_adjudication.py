@@ -22,7 +22,7 @@ from foveal.assess.actions import (
     add_span,
 )
 from foveal.assess.adjudication import adopt_agreed, cases, differences, f1
-from foveal.assess.messages import action_message
+from foveal.assess.messages import ActionMessage, convert
 from foveal.assess.security import Refusal
 from foveal.assess.store import FINAL, Campaign
 
@@ -130,6 +130,6 @@ def test_no_page_can_name_an_action_as_adoptions_are(campaign: Campaign) -> None
         query = "SELECT uuid FROM actions WHERE assessor = ?"
         (row,) = campaign.reading().execute(query, (FINAL,)).fetchall()
     message = {"base": 0, "length": 1, "digest": "0" * 64, "action": {"kind": "validate"}}
-    assert action_message({**message, "uuid": row["uuid"].replace(":", "-")[:64]}).base == 0
+    assert convert({**message, "uuid": row["uuid"].replace(":", "-")[:64]}, ActionMessage).base == 0
     with pytest.raises(Refusal):
-        action_message({**message, "uuid": row["uuid"]})
+        convert({**message, "uuid": row["uuid"]}, ActionMessage)

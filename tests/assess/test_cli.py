@@ -85,6 +85,30 @@ def test_init_makes_a_campaign(assess: Assess) -> None:
         assert count == len(campaign.collection)
 
 
+def test_a_campaign_without_people_says_what_comes_next(assess: Assess) -> None:
+    first, following = assess.done("init", "c", *INIT).err.splitlines()
+    assert first.endswith("0 assessors; procedure 2006")
+    for command in ("serve c", "user c NAME", "assign c"):
+        assert f"'foveal assess {command}'" in following
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--root-path", "water"),
+        ("--root-path", "/a b"),
+        ("--root-path", "//evil.org"),
+        ("--proxy", "proxy.example.org"),
+        ("--proxy", "10.0.0.1/8"),
+    ],
+)
+def test_serve_refuses_paths_and_addresses_that_cannot_be(
+    made: Assess, option: str, value: str
+) -> None:
+    (said,) = made.refused("serve", "c", "--trusted-host", "a.org", option, value)
+    assert said.startswith(f"foveal: {option} {value}: expected ")
+
+
 def test_only_the_pooled_documents_are_stored_if_that_is_asked_for(assess: Assess) -> None:
     assess.done("init", "c", *INIT, "--store", "pooled")
     with Campaign.open("c") as campaign:

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
+import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
 
-from assess.attacks import ACTIONS, path_as_is
+from assess.attacks import ACTIONS, CHANGES, path_as_is
 from assess_site import Client, served
 from foveal.assess.security import POLICY, Guard
+from foveal.assess.server import ENDPOINTS
+from foveal.assess.site import Endpoint
 
 # -- what every answer carries --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "where",
-    ["/", "/login", "/topics/1", "/organise", "/api/topics/1/pool", "/nothing", "/static/base.css"],
+    [
+        "/",
+        "/login",
+        "/topics/1",
+        "/organise",
+        "/api/topics/1/pool",
+        "/nothing",
+        "/static/base.css",
+        "/join",
+        "/account",
+    ],
 )
 def test_headers_of_safety_are_on_everything(ann: Client, where: str) -> None:
     headers = ann.get(where).headers
@@ -32,9 +48,10 @@ def test_headers_of_safety_are_on_everything(ann: Client, where: str) -> None:
 
 
 def test_no_page_holds_script_or_style_of_its_own(people: list[Client]) -> None:
-    import re
-
-    for where in ("/", "/topics/1", "/topics/1/collection", "/organise", "/organise/log"):
+    for where in (
+        "/", "/topics/1", "/topics/1/collection", "/organise", "/organise/log", "/account", "/join",
+        "/organise/people", "/organise/campaign",
+    ):  # fmt: skip
         page = people[2].get(where).text
         assert re.findall(r"<script(?![^>]* src=)", page) == []
         assert re.findall(r"<style|style=|\son\w+=", page) == []
@@ -50,7 +67,7 @@ def test_cookies_are_out_of_reach_of_scripts_and_other_sites(path: Path) -> None
 def test_the_session_cookie_is_strict(url: str) -> None:
     with Client(url) as client:
         answer = client.login("ann")
-        (cookie,) = (c for c in answer.headers.get_list("set-cookie") if "foveal_session=" in c)
+        (cookie,) = (c for c in answer.headers.get_list("set-cookie") if f"{client.session}=" in c)
         assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
 
 
@@ -174,14 +191,77 @@ def test_without_a_session_there_is_nothing(ann: Client, url: str) -> None:
     with Client(url) as nobody:
         for where in ("/", "/topics/1", "/topics/1/documents/ferries", "/organise"):
             answer = nobody.get(where)
-            assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+            back = "" if where == "/" else f"?{urlencode({'next': where})}"
+            assert (answer.status_code, answer.headers["location"]) == (303, f"/login{back}")
         for where in ("/api/topics/1/documents/ferries", "/api/search?q=ferry", "/api/progress"):
             assert nobody.get(where).status_code == 401
         assert nobody.send(ACTIONS, {}).status_code == 401
-        nobody.http.cookies.set("foveal_session", "x" * 43)
+        nobody.http.cookies.set(ann.session, "x" * 43)
         assert nobody.get("/api/topics/1/pool").status_code == 401
-        nobody.http.cookies.set("foveal_session", "' OR 1=1 --")
+        nobody.http.cookies.set(ann.session, "' OR 1=1 --")
         assert nobody.get("/api/topics/1/pool").status_code == 401
+
+
+# -- every address --------------------------------------------------------------------------------
+
+OPEN = {
+    "GET /login", "POST /login", "POST /logout", "GET /start", "GET /healthz", "GET /join",
+    "POST /api/invitation", "POST /api/join",
+}  # fmt: skip
+"""All that answers without a session; each has tests of its own."""
+
+
+def _ask(client: Client, endpoint: Endpoint, **options: Any) -> httpx.Response:
+    path = endpoint.path.replace("{topic}", "1").replace("{doc:path}", "ferries")
+    path = re.sub(r"\{\w+:int\}", "1", path)
+    if endpoint.method == "GET":
+        return client.get(path, **options)
+    return client.send(path, {}, endpoint.method, **options)
+
+
+def _name(endpoint: Endpoint) -> str:
+    return f"{endpoint.method} {endpoint.path}"
+
+
+def test_no_address_is_open_by_accident() -> None:
+    assert {_name(e) for e in ENDPOINTS if e.needs == "nobody"} == OPEN
+    changes = {_name(e) for e in ENDPOINTS if e.method != "GET"} - OPEN
+    tried = {
+        f"{method} {path}".replace("topics/1", "topics/{topic}")
+        .replace("ferries", "{doc:path}")
+        .replace("tokens/1", "tokens/{number:int}")
+        for method, path in CHANGES
+    }
+    assert tried == changes
+    for endpoint in ENDPOINTS:
+        organises = endpoint.path.startswith("/organise")
+        assert not organises or endpoint.needs == "organiser"
+        if endpoint.by_token:
+            assert endpoint.needs == "organiser"
+            assert endpoint.path.startswith("/api/")
+            assert "token" not in endpoint.path
+
+
+@pytest.mark.parametrize("endpoint", [e for e in ENDPOINTS if e.needs != "nobody"], ids=_name)
+def test_every_other_address_needs_a_session(url: str, endpoint: Endpoint) -> None:
+    with Client(url) as nobody:
+        for headers in ({}, {"X-CSRF-Token": "x"}, {"Authorization": "Basic YTpi"}):
+            answer = _ask(nobody, endpoint, headers=headers)
+            assert answer.status_code == (401 if endpoint.path.startswith("/api/") else 303)
+        answer = _ask(nobody, endpoint, headers={"Authorization": "Bearer x"})
+        assert answer.status_code in (401, 303, 429)
+
+
+@pytest.mark.parametrize("endpoint", [e for e in ENDPOINTS if e.needs == "organiser"], ids=_name)
+def test_every_address_of_organisers_is_closed_to_assessors(
+    people: list[Client], endpoint: Endpoint
+) -> None:
+    ann, _, olga = people
+    answer = _ask(ann, endpoint)
+    assert answer.status_code == 403
+    if endpoint.path.startswith("/api/"):
+        assert answer.json()["error"] == "role"
+    assert _ask(olga, endpoint).status_code in (200, 422)
 
 
 # -- hosts ----------------------------------------------------------------------------------------
@@ -205,9 +285,13 @@ NAMES = st.sampled_from(["a.org", "A.Org", "a.org.b", "b.a.org", "[a.org]", "a.o
 PORTS = st.sampled_from(["", ":", ":80", ":65536", ":x", "/"])
 
 
+async def _never(*_: object) -> PlainTextResponse:
+    raise AssertionError
+
+
 @settings(max_examples=60)
 @given(st.text(max_size=30) | st.builds("{}{}".format, NAMES, PORTS))
 def test_no_host_breaks_the_check(host: str) -> None:
     known = {"a.org", "a.org:", "a.org:80"}
-    guard = Guard(PlainTextResponse(""), hosts=["a.org"])
+    guard = Guard(PlainTextResponse(""), _never, hosts=["a.org"])
     assert guard.knows(host) == (host.isascii() and host.lower() in known)

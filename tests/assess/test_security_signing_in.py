@@ -13,24 +13,25 @@ from foveal.assess.accounts import LocalAccess
 
 
 def test_a_session_given_beforehand_is_never_used(url: str) -> None:
+    with clients(url, "ann") as (other,):
+        name = other.session
     with Client(url) as client:
-        client.http.cookies.set("foveal_session", "chosen-by-somebody-else")
+        client.http.cookies.set(name, "chosen-by-somebody-else")
         assert client.login("ann").status_code == 303
-        tokens = [c.value for c in client.http.cookies.jar if c.name == "foveal_session"]
+        tokens = [c.value for c in client.http.cookies.jar if c.name == name]
         assert "chosen-by-somebody-else" not in tokens[-1:]
     with Client(url) as thief:
-        thief.http.cookies.set("foveal_session", "chosen-by-somebody-else")
+        thief.http.cookies.set(name, "chosen-by-somebody-else")
         assert thief.get("/").status_code == 303
 
 
 def test_signing_in_changes_the_token_and_ends_the_old_session(url: str) -> None:
     with clients(url, "ann") as (client,), Client(url) as thief:
-        old = client.http.cookies["foveal_session"]
-        client.http.cookies.set("foveal_login", "known")
+        old = client.http.cookies[client.session]
         fields = {"name": "ann", "password": PASSWORD, "csrf": "known"}
-        headers = {"Cookie": f"foveal_session={old}; foveal_login=known"}
+        headers = {"Cookie": f"{client.session}={old}; {client.session}_login=known"}
         assert httpx.post(f"{url}/login", data=fields, headers=headers).status_code == 303
-        thief.http.cookies.set("foveal_session", old)
+        thief.http.cookies.set(client.session, old)
         assert thief.get("/").status_code == 303
 
 
@@ -69,7 +70,7 @@ def test_guessing_names_has_an_end_too(path: Path) -> None:
 
 def test_guessing_keeps_nobody_else_out(path: Path) -> None:
     """From elsewhere all names can sign in, also those that were guessed at without end."""
-    with served_as(path, behind_proxy=True) as address, Client(address) as client:
+    with served_as(path, proxies=["127.0.0.1"]) as address, Client(address) as client:
         mine = {"X-Forwarded-For": "192.0.2.1"}
         fields = {"password": "wrong", "csrf": client.form_token()}
         for name in ["olga"] * 40 + ["bob"] * 40:
@@ -85,7 +86,7 @@ def test_guessing_keeps_nobody_else_out(path: Path) -> None:
 
 
 def test_guessing_from_many_addresses_has_an_end(path: Path) -> None:
-    with served_as(path, behind_proxy=True) as address, Client(address) as client:
+    with served_as(path, proxies=["127.0.0.1"]) as address, Client(address) as client:
         fields = {"name": "bob", "password": "wrong", "csrf": client.form_token()}
         seen = [
             client.http.post(

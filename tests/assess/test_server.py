@@ -400,7 +400,7 @@ def test_accounts_are_added_and_sign_in(url: str, olga: Client) -> None:
     with Client(url) as cyd:
         assert cyd.login("cyd", "a long one").status_code == 303
         assert "No topic is assigned to you yet" in cyd.get("/").text
-    assert "cyd" in olga.get("/organise").text
+    assert "cyd" in olga.get("/organise/people").text
 
 
 def test_progress_counts_what_was_done(ann: Client, olga: Client) -> None:
@@ -434,7 +434,7 @@ def test_agreement_and_adjudication_lead_to_a_final_set(url: str, olga: Client, 
     found = olga.get("/api/agreement").json()
     assert found["assessors"] == ["ann", "bob"]
     page = text_of(olga.get("/organise/agreement").text)
-    assert re.search(r"ann and bob 2 0\.\d{3}", page)
+    assert re.search(r"ann - bob pooled 1 2 0\.\d{3}", page)
 
     page = olga.get("/organise/adjudicate").text
     assert "Decide “Ferries”" in page

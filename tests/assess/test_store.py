@@ -350,8 +350,6 @@ def test_every_campaign_has_an_identity_of_its_own_which_backups_keep(tmp_path: 
 
 def test_a_campaign_of_an_older_foveal_gets_an_identity_for_good(campaign: Campaign) -> None:
     campaign.close()
-    with closing(sqlite3.connect(campaign.path)) as connection, connection:
-        connection.execute("DELETE FROM meta WHERE key = 'identity'")
     make_version_1(campaign.path)
     with Campaign.open(campaign.path) as one, Campaign.open(campaign.path) as two:
         assert len(one.identity) == 32

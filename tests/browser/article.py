@@ -13,6 +13,7 @@ from typing import Any
 import foveal
 from assess_site import answering
 from foveal.analysis.pooling import pool
+from foveal.assess.accounts import Sessions, session_cookie
 from foveal.assess.actions import EntryPoint, Highlight, State, Validate
 from foveal.assess.exporting import judgements
 from foveal.assess.server import create_app
@@ -58,8 +59,9 @@ class Place:
         return f"d{next(self.numbers):02}"
 
     def cookie(self, user: str) -> dict[str, str]:
-        token, _ = self.app.state.site.sessions.begin(user)
-        return {"name": "foveal_session", "value": token, "url": self.address}
+        token, _ = Sessions(self.campaign).begin(user)
+        name = session_cookie(self.campaign.identity)
+        return {"name": name, "value": token, "url": self.address}
 
     def state(self, doc: str, assessor: str = "ann") -> State:
         return self.campaign.state(assessor, "1", doc)[1]

@@ -35,7 +35,7 @@ def context(browser: Any) -> Iterator[Any]:
 
 def sign_in(context: Any, server: Server) -> None:
     with Page(server.url, "ann") as page:
-        cookie = {"name": "foveal_session", "value": page.http.cookies["foveal_session"]}
+        cookie = {"name": page.session, "value": page.http.cookies[page.session]}
     context.add_cookies([{**cookie, "url": server.url}])
 
 

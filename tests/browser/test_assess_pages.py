@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from assess_site import PASSWORD, make_campaign, served
@@ -19,10 +22,13 @@ from foveal.assess.store import Campaign
 pytestmark = needs_browser
 
 PAGES = {
-    "ann": ("/", "/topics/1", "/topics/1/collection", "/topics/1/collection?q=ferry", "/nothing"),
+    "ann": (
+        "/", "/topics/1", "/topics/1/collection", "/topics/1/collection?q=ferry", "/account",
+        "/nothing",
+    ),
     "olga": (
-        "/", "/topics/1", "/organise", "/organise/agreement", "/organise/adjudicate",
-        "/organise/log",
+        "/", "/topics/1", "/organise", "/organise/people", "/organise/campaign",
+        "/organise/agreement", "/organise/adjudicate", "/organise/log", "/account",
     ),
 }  # fmt: skip
 
@@ -45,6 +51,12 @@ def judged(path: Path) -> Path:
                 campaign.log(name, "1", doc, "time", {"seconds": 90})
         cues = [{"pattern": "ferry", "colour": "blue", "style": "underline", "on": True}]
         campaign.set_setting("ann", "1", "cues", cues)
+        campaign.set_about(
+            "Rivers", "Read the whole document.\n\nMark every sentence that answers."
+        )
+        campaign.add_user("new")
+        campaign.invite("new")
+        campaign.create_token("olga", "backup script")
     return path
 
 
@@ -108,8 +120,8 @@ def at(page: Any, path: str) -> None:
 
 def test_a_wrong_password_can_be_mended(browser: Any, url: str) -> None:
     page = browser.new_context().new_page()
-    page.goto(f"{url}/topics/1")
-    at(page, "/login")
+    page.goto(f"{url}/topics/1?from=a")
+    at(page, "/login?next=%2Ftopics%2F1%3Ffrom%3Da")
     assert page.locator("#name:focus").count() == 1
     page.keyboard.type("ann")
     page.keyboard.press("Tab")
@@ -121,11 +133,11 @@ def test_a_wrong_password_can_be_mended(browser: Any, url: str) -> None:
     page.locator("#password:focus").wait_for()
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
-    at(page, "/")
+    at(page, "/topics/1?from=a")  # where the link led
     page.get_by_role("button", name="Sign out").click()
     at(page, "/login")
     page.goto(f"{url}/topics/1")
-    at(page, "/login")
+    at(page, "/login?next=%2Ftopics%2F1")
     page.context.close()
 
 
@@ -141,6 +153,61 @@ def test_the_link_of_a_local_server_opens_home(browser: Any, path: Path) -> None
         assert "has been used" in stranger.locator("[role=alert]").inner_text()
         page.context.close()
         stranger.context.close()
+
+
+def test_everything_works_below_a_path_of_a_proxy(browser: Any, path: Path) -> None:
+    with served(path, root="/water") as address:
+        page = browser.new_context().new_page()
+        said: list[str] = []
+        page.on("response", lambda one: said.append(one.url) if one.status >= 400 else None)
+        page.goto(f"{address}/water/topics/1")
+        page.fill("#name", "olga")
+        page.fill("#password", PASSWORD)
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{address}/water/topics/1")
+        page.keyboard.press("2")
+        page.wait_for_url(f"{address}/water/")
+        page.keyboard.press("o")
+        page.wait_for_url(f"{address}/water/organise")
+        page.get_by_label("bob judges topic 2").click()
+        page.locator("#said", has_text="✓ Topic 2 is taken from bob").wait_for()
+        page.keyboard.press("u")
+        page.wait_for_url(f"{address}/water/organise/people")
+        page.get_by_role("button", name="Reset the password of ann").click()
+        page.locator("#links-title:focus").wait_for()
+        link = page.get_by_label("Link of ann", exact=True).input_value()
+        assert link.startswith(f"{address}/water/join#")
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_url(f"{address}/water/login")
+        page.goto(link)
+        page.locator("#new:focus").wait_for()
+        page.keyboard.type("nine ferries")
+        page.locator("#again").fill("nine ferries")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{address}/water/")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{address}/water/topics/1")
+        page.keyboard.press("c")
+        page.keyboard.type("ferry")
+        page.locator("#said", has_text="✓ Saved").wait_for()
+        page.keyboard.press("Escape")
+        page.keyboard.press("s")
+        page.wait_for_url(f"{address}/water/topics/1/collection")
+        page.get_by_role("button", name="Add Tunnels").click()
+        page.locator("#said", has_text="✓ Added").wait_for()
+        page.goto(f"{address}/water/topics/1/documents/ferries")
+        page.locator("body[data-ready]").wait_for()
+        page.keyboard.press("Control+Shift+ArrowDown")
+        page.keyboard.press("h")
+        page.locator("#save", has_text="✓ saved").wait_for()
+        page.locator("#state", has_text="1 passage").wait_for()
+        page.keyboard.press("3")
+        page.wait_for_url(f"{address}/water/topics/1/documents/bridges")
+        page.locator("body[data-ready]").wait_for()
+        page.keyboard.press("2")
+        page.wait_for_url(f"{address}/water/topics/1")
+        assert said == []
+        page.context.close()
 
 
 # -- home and pool --------------------------------------------------------------------------------
@@ -300,11 +367,11 @@ def test_an_organiser_assigns_by_tick(olga: Any, url: str, path: Path) -> None:
 
 
 def test_an_organiser_adds_an_account(olga: Any, browser: Any, url: str) -> None:
-    olga.goto(f"{url}/organise")
+    olga.goto(f"{url}/organise/people")
     olga.keyboard.press("u")
     olga.keyboard.type("cyd")
-    olga.keyboard.press("Tab")
-    olga.keyboard.press("Tab")
+    for _ in range(3):
+        olga.keyboard.press("Tab")
     olga.keyboard.type(PASSWORD)
     olga.keyboard.press("Enter")
     olga.locator("#users th", has_text="cyd").wait_for()
@@ -314,7 +381,7 @@ def test_an_organiser_adds_an_account(olga: Any, browser: Any, url: str) -> None
 
 
 def test_what_is_refused_is_said_and_taken_back(olga: Any, url: str, path: Path) -> None:
-    olga.goto(f"{url}/organise")
+    olga.goto(f"{url}/organise/people")
     olga.locator("#user-name").fill("final")
     olga.locator("#user button").click()
     olga.locator("#said.bad").wait_for()
@@ -322,13 +389,157 @@ def test_what_is_refused_is_said_and_taken_back(olga: Any, url: str, path: Path)
     assert "422" in olga.said.pop()  # the browser's own word
 
 
+def test_an_organiser_invites_and_the_invited_person_joins(
+    olga: Any, browser: Any, url: str
+) -> None:
+    olga.goto(f"{url}/organise/people")
+    olga.keyboard.press("u")
+    olga.keyboard.type("cyd")
+    olga.keyboard.press("Tab")
+    olga.keyboard.press("Tab")
+    olga.keyboard.type("2 1")
+    olga.keyboard.press("Enter")
+    olga.locator("#links-title:focus").wait_for()
+    link = olga.get_by_label("Link of cyd", exact=True).input_value()
+    row = olga.locator("#users tr", has_text="cyd").inner_text()
+    assert "1, 2" in row
+    assert "invited until" in row
+
+    page = browser.new_context().new_page()
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    page.goto(link)
+    page.locator("#new:focus").wait_for()
+    assert page.locator("h1").inner_text() == "Welcome, cyd"
+    assert page.url == f"{url}/join"  # without the token
+    assert link.split("#")[1] not in "".join(r for r in requested if "#" not in r)
+    page.keyboard.type("a long one")
+    page.keyboard.press("Tab")
+    page.keyboard.type("another one")
+    page.keyboard.press("Enter")
+    page.locator("[role=alert]", has_text="differ").wait_for()
+    page.locator("#again").fill("a long one")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{url}/")
+    assert page.locator("#topics tbody tr").count() == 2
+    page.goto(link.replace("join#", "join?again#"))
+    page.locator("[role=alert]", has_text="was used").wait_for()
+    assert page.locator("#join").is_hidden()
+    page.context.close()
+
+
+def test_people_come_from_a_file_or_with_the_line_that_is_wrong(
+    olga: Any, url: str, tmp_path: Path
+) -> None:
+    olga.goto(f"{url}/organise/people")
+    olga.keyboard.press("i")
+    olga.keyboard.type("cyd,assessor,1\ndee,king\nann")
+    olga.keyboard.press("Tab")
+    olga.keyboard.press("Tab")
+    olga.keyboard.press("Enter")
+    olga.locator("#csv-problems li").first.wait_for()
+    lines = olga.locator("#csv-problems li").all_inner_texts()
+    assert [line.split(":")[0] for line in lines] == ["line 2", "line 3"]
+    assert olga.locator("#users th", has_text="cyd").count() == 0
+    (tmp_path / "people.csv").write_text("name,role,topics\ncyd,assessor,1 2\ndee,organiser,\n")
+    olga.locator("#csv-file").set_input_files(tmp_path / "people.csv")
+    olga.locator("#csv").wait_for()
+    olga.wait_for_function("document.getElementById('csv').value.includes('dee')")
+    olga.get_by_role("button", name="Add", exact=True).click()
+    olga.locator("#links-title:focus").wait_for()
+    assert olga.locator("#links tbody th").all_inner_texts() == ["cyd", "dee"]
+    assert olga.locator("#csv-problems").is_hidden()
+    assert "422" in olga.said.pop()  # the browser's own word
+
+
+def test_title_and_guidelines_are_one_key_away_from_assessors(
+    olga: Any, ann: Any, url: str
+) -> None:
+    olga.goto(f"{url}/organise/campaign")
+    olga.locator("#title").fill("Rivers of 2010")
+    olga.locator("#guidelines-text").fill("Mark <b>all</b> of it.\n\nNothing else.")
+    with olga.expect_navigation():
+        olga.locator("#about button").click()
+    assert olga.title() == "Campaign · Rivers of 2010"
+    for where in ("/", "/topics/1", "/topics/1/documents/ferries"):
+        ann.goto(url + where)
+        ann.locator("#guidelines-button").wait_for()
+        ann.keyboard.press("G")
+        dialog = ann.locator("#guidelines")
+        assert dialog.is_visible(), where
+        assert "Mark <b>all</b> of it." in dialog.inner_text()
+        ann.keyboard.press("Escape")
+        assert dialog.is_hidden()
+
+
+def test_export_and_backup_are_downloads(browser: Any, finished: str, tmp_path: Path) -> None:
+    page = arrived(browser, finished, "olga")
+    page.goto(f"{finished}/organise/campaign")
+    page.keyboard.press("e")
+    page.locator("#to").select_option("inex2006")
+    with page.expect_download() as exported:
+        page.get_by_role("button", name="Download").click()
+    assert exported.value.suggested_filename == "campaign-inex2006.zip"
+    with zipfile.ZipFile(exported.value.path()) as archive:
+        assert archive.namelist() == ["1-ann.xml", "1-bob.xml"]
+    with page.expect_download() as copied:
+        page.get_by_role("link", name="Download a copy").click()
+    copied.value.save_as(tmp_path / "copy.fva")
+    with sqlite3.connect(tmp_path / "copy.fva") as copy:
+        assert copy.execute("SELECT count(*) FROM actions").fetchone() == (12,)
+        assert copy.execute("SELECT count(*) FROM sessions").fetchone() == (0,)
+    copy.close()
+    page.get_by_label("The adjudicated set").check()
+    page.get_by_role("button", name="Download").click()
+    at(page, "final=1")
+    assert page.locator("h1").inner_text() == "That cannot be done"
+    page.context.close()
+
+
+def test_a_token_is_shown_once_and_revoked(olga: Any, url: str) -> None:
+    olga.goto(f"{url}/organise/campaign")
+    olga.locator("#label").fill("nightly")
+    olga.keyboard.press("Enter")
+    olga.locator("#secret:focus").wait_for()
+    token = olga.locator("#secret code").inner_text()
+    headers = {"Authorization": f"Bearer {token}"}
+    assert httpx.get(f"{url}/api/progress", headers=headers).status_code == 200
+    olga.reload()
+    assert token not in olga.content()
+    olga.get_by_role("button", name="Revoke nightly").click()
+    olga.locator("#said", has_text="✓ Revoked").wait_for()
+    assert httpx.get(f"{url}/api/progress", headers=headers).status_code == 401
+
+
+def test_everybody_changes_their_own_password(ann: Any, browser: Any, url: str) -> None:
+    ann.get_by_role("link", name="ann", exact=True).click()
+    at(ann, "/account")
+    ann.locator("#old").fill("wrong one")
+    ann.locator("#new").fill("nine ferries")
+    ann.locator("#again").fill("nine ferries")
+    ann.keyboard.press("Enter")
+    ann.locator("[role=alert]", has_text="present password is wrong").wait_for()
+    assert "422" in ann.said.pop()  # the browser's own word
+    ann.locator("#old").fill(PASSWORD)
+    ann.keyboard.press("Enter")
+    at(ann, "/")
+    assert ann.locator("h1").inner_text() == "Your topics"
+    page = browser.new_context().new_page()
+    page.goto(f"{url}/login")
+    page.fill("#name", "ann")
+    page.fill("#password", "nine ferries")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{url}/")
+    page.context.close()
+
+
 def test_agreement_and_adjudication(browser: Any, tmp_path: Path) -> None:
     with served(judged(make_campaign(tmp_path))) as address:
         page = arrived(browser, address, "olga")
         page.get_by_role("link", name="Agreement").click()
         at(page, "/organise/agreement")
-        first = page.locator("table").first.locator("tbody tr")
-        assert first.locator("th").inner_text() == "ann and bob"
+        first = page.locator("table").first.locator("tbody tr").first
+        assert first.locator("th").inner_text() == "ann - bob"
         page.keyboard.press("2")
         at(page, "/organise")
         page.get_by_role("link", name="Adjudicate").click()
@@ -387,6 +598,44 @@ def test_axe_finds_no_barrier(browser: Any, finished: str, name: str) -> None:
             assert page.locator("#help").is_visible()
             assert (path, barriers(page)) == (path, [])
     page.context.close()
+
+
+@needs_axe
+def test_axe_finds_no_barrier_in_what_comes_up(browser: Any, path: Path) -> None:
+    """Links, problems, tokens, guidelines, and the page of an invitation."""
+    with served(judged(path)) as address:
+        page = arrived(browser, address, "olga", bypass_csp=True)
+
+        def check(what: str) -> None:
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                assert (what, barriers(page)) == (what, [])
+
+        page.goto(f"{address}/organise/people")
+        page.locator("#csv").fill("ann\ncyd,king")
+        page.locator("#import button").click()
+        page.locator("#csv-problems li").first.wait_for()
+        check("problems")
+        page.locator("#csv").fill("cyd\ndee")
+        page.locator("#import button").click()
+        page.locator("#links-title:focus").wait_for()
+        check("links")
+        link = page.get_by_label("Link of cyd", exact=True).input_value()
+        page.goto(f"{address}/organise/campaign")
+        page.locator("#label").fill("nightly")
+        page.keyboard.press("Enter")
+        page.locator("#secret:focus").wait_for()
+        check("token")
+        page.locator("#secret").evaluate("node => node.blur()")
+        page.keyboard.press("G")
+        check("guidelines")
+        page.goto(link)
+        page.locator("#new:focus").wait_for()
+        check("invitation")
+        page.goto(link.replace("join#", "join?again#x"))
+        page.locator("#problem").wait_for()
+        check("no invitation")
+        page.context.close()
 
 
 def test_print_leaves_out_what_only_a_screen_needs(browser: Any, finished: str) -> None:

@@ -12,28 +12,28 @@ import hashlib
 import hmac
 import math
 import secrets
-import sqlite3
 import threading
 import time
 import unicodedata
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
+from foveal.assess.database import Database, one
 from foveal.errors import UsageError
 
 __all__ = [
     "ABSOLUTE",
     "FEWEST",
     "IDLE",
-    "Limit",
     "LocalAccess",
+    "RateLimit",
     "Session",
     "Sessions",
     "check_password",
+    "digest",
     "encode_password",
-    "waste_time",
+    "session_cookie",
 ]
 
 IDLE = 12 * 3600.0
@@ -94,15 +94,11 @@ def check_password(password: str, encoded: str | None) -> bool:
         password = ""
     parts = _split_encoded(encoded)
     if parts is None:
-        waste_time(password)
+        # Spend the time of a check, so that timing does not reveal user names.
+        _hash(password, bytes(16), _COST, _BLOCK, _PARALLEL)
         return False
     cost, block, parallel, salt, expected = parts
     return hmac.compare_digest(_hash(password, salt, cost, block, parallel), expected)
-
-
-def waste_time(password: str = "") -> None:
-    """Spend the time of a password check, so that timing does not reveal user names."""
-    _hash(password, bytes(16), _COST, _BLOCK, _PARALLEL)
 
 
 def _split_encoded(encoded: str | None) -> tuple[int, int, int, bytes, bytes] | None:
@@ -139,8 +135,18 @@ class Session:
     expires: float
 
 
-def _digest(token: str) -> str:
+def digest(token: str) -> str:
+    """Return the hash under which a token is stored: a random one needs no salt."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def session_cookie(identity: str, port: int | None = None) -> str:
+    """Return the name of the session's cookie: campaigns on one host need different ones.
+
+    >>> session_cookie("0123456789abcdef0123456789abcdef", 8650)
+    'foveal_0123456789ab_8650'
+    """
+    return f"foveal_{identity[:12]}" + ("" if port is None else f"_{port}")
 
 
 class Sessions:
@@ -148,25 +154,14 @@ class Sessions:
 
     Parameters
     ----------
-    path : Path
-        The campaign.
+    campaign : Database
     now : callable
         The clock, in seconds.
     """
 
-    def __init__(self, path: Path, now: Clock = time.time) -> None:
+    def __init__(self, campaign: Database, now: Clock = time.time) -> None:
+        self._campaign = campaign
         self._now = now
-        self._lock = threading.Lock()
-        # A connection of its own, which does not wait for the disk: sessions may be lost.
-        self._db = sqlite3.connect(
-            path, isolation_level=None, check_same_thread=False, timeout=30.0
-        )
-        self._db.execute("PRAGMA synchronous = NORMAL")
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._db.close()
 
     def begin(self, user: str, *, instead_of: str | None = None) -> tuple[str, Session]:
         """Return the token of a new session, and the session; end the browser's earlier one.
@@ -175,16 +170,15 @@ class Sessions:
         """
         token, csrf, now = secrets.token_urlsafe(32), secrets.token_urlsafe(24), self._now()
         session = Session(user, csrf, now + ABSOLUTE)
-        with self._lock:
-            self._db.execute(
-                "DELETE FROM sessions WHERE expires <= ? OR seen <= ?", (now, now - IDLE)
+        with self._campaign.writing() as connection:
+            connection.execute(
+                "DELETE FROM sessions WHERE expires <= ? OR seen <= ? OR token_hash = ?",
+                (now, now - IDLE, digest(instead_of or "")),
             )
-            if instead_of is not None:
-                self._delete(instead_of)
-            self._db.execute(
+            connection.execute(
                 "INSERT INTO sessions (token_hash, user, csrf, created, seen, expires) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
-                (_digest(token), user, csrf, now, now, session.expires),
+                (digest(token), user, csrf, now, now, session.expires),
             )
         return token, session
 
@@ -192,33 +186,29 @@ class Sessions:
         """Return the session of a token, or None if it has ended."""
         if not token or len(token) > 200:
             return None
-        now, digest = self._now(), _digest(token)
-        with self._lock:
-            row = self._db.execute(
-                "SELECT user, csrf, seen, expires FROM sessions WHERE token_hash = ?", (digest,)
-            ).fetchone()
-            if row is None:
-                return None
-            user, csrf, seen, expires = row
-            if now >= expires or now >= seen + IDLE:
-                self._delete(token)
-                return None
-            if now - seen >= _FRESH:
-                self._db.execute("UPDATE sessions SET seen = ? WHERE token_hash = ?", (now, digest))
+        now, hashed = self._now(), digest(token)
+        row = one(
+            self._campaign.reading(),
+            "SELECT user, csrf, seen, expires FROM sessions WHERE token_hash = ?",
+            hashed,
+        )
+        if row is None:
+            return None
+        user, csrf, seen, expires = row
+        if now >= expires or now >= seen + IDLE:
+            self.end(token)
+            return None
+        if now - seen >= _FRESH:
+            with self._campaign.writing() as connection:
+                connection.execute(
+                    "UPDATE sessions SET seen = ? WHERE token_hash = ?", (now, hashed)
+                )
         return Session(user, csrf, expires)
 
     def end(self, token: str) -> None:
         """End the session of a token."""
-        with self._lock:
-            self._delete(token)
-
-    def end_all(self, user: str) -> None:
-        """End all sessions of a user."""
-        with self._lock:
-            self._db.execute("DELETE FROM sessions WHERE user = ?", (user,))
-
-    def _delete(self, token: str) -> None:
-        self._db.execute("DELETE FROM sessions WHERE token_hash = ?", (_digest(token),))
+        with self._campaign.writing() as connection:
+            connection.execute("DELETE FROM sessions WHERE token_hash = ?", (digest(token),))
 
 
 # -- signing in -----------------------------------------------------------------------------------
@@ -248,21 +238,21 @@ class LocalAccess:
 
     def redeem(self, token: str) -> bool:
         """Return True if this is the token and it has not been used before."""
-        same = hmac.compare_digest(_digest(token), _digest(self.token))
+        same = hmac.compare_digest(digest(token), digest(self.token))
         with self._lock:
             good = same and not self._used
             self._used = self._used or good
         return good
 
 
-class Limit:
+class RateLimit:
     """A limit on failed attempts per key (a name or an address) in a period of time.
 
     An attempt counts before its outcome is known, so that parallel attempts cannot exceed the
     limit. A successful one is taken back.
 
-    >>> limit = Limit(2, 60, now=lambda: 0.0)
-    >>> [limit.wait("ann") for _ in range(3)]
+    >>> limit = RateLimit(2, 60, now=lambda: 0.0)
+    >>> [limit.try_acquire("ann") for _ in range(3)]
     [0, 0, 60]
 
     Parameters
@@ -285,9 +275,9 @@ class Limit:
         self._failed: OrderedDict[str, deque[float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def wait(self, key: str) -> int:
+    def try_acquire(self, key: str) -> int:
         """Count an attempt; return 0 if it is allowed, else the seconds to wait."""
-        key, now = _digest(key), self._now()
+        key, now = digest(key), self._now()
         with self._lock:
             failed = self._failed.setdefault(key, deque())
             self._failed.move_to_end(key)
@@ -300,12 +290,12 @@ class Limit:
                 self._failed.popitem(last=False)
         return 0
 
-    def forgive(self, key: str) -> None:
+    def release(self, key: str) -> None:
         """Take back the last attempt, which was successful.
 
         Earlier ones still count, so that owners of an account cannot guess others' passwords
         without limit.
         """
         with self._lock:
-            if failed := self._failed.get(_digest(key)):
+            if failed := self._failed.get(digest(key)):
                 failed.pop()

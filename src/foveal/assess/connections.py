@@ -12,18 +12,16 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["PATIENCE", "impatient"]
+__all__ = ["TIMEOUT", "with_request_timeout"]
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 """Seconds in which a whole request must arrive."""
 
-_UNFINISHED = (h11.IDLE, h11.SEND_BODY)
 
-
-def impatient(seconds: float = PATIENCE) -> type[H11Protocol]:
+def with_request_timeout(seconds: float = TIMEOUT) -> type[H11Protocol]:
     """Return uvicorn's protocol class with a time limit on the arrival of each request."""
 
-    class Impatient(H11Protocol):
+    class TimedProtocol(H11Protocol):
         clock: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
@@ -40,7 +38,7 @@ def impatient(seconds: float = PATIENCE) -> type[H11Protocol]:
 
         def watch(self) -> None:
             # Each byte does not restart the clock: a request must not trickle in.
-            if self.conn.their_state not in _UNFINISHED:
+            if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
                 self.rest()
             elif self.clock is None:
                 self.clock = self.loop.call_later(seconds, self.transport.close)
@@ -50,4 +48,4 @@ def impatient(seconds: float = PATIENCE) -> type[H11Protocol]:
                 self.clock.cancel()
                 self.clock = None
 
-    return Impatient
+    return TimedProtocol

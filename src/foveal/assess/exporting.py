@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from foveal.collection import Collection
 from foveal.collection.placement import place_judgements
 from foveal.errors import InputError, Problem, UsageError
 from foveal.evaluation.conversion import derive_elements, name_passages
+from foveal.formats import find_format, write_judgements
 from foveal.formats.graded_elements import ELEMENT_COLUMNS
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Judgements, Provenance
@@ -131,6 +133,72 @@ def prepared(found: Judgements, collection: Collection, form: str) -> Judgements
     if found.elements is None and found.has_text and form.startswith("inex"):
         found = derive_elements(found, collection)
     return name_passages(found, collection) if form in _WITH_PASSAGES else found
+
+
+def check_known(campaign: Campaign, assessors: Iterable[str], topics: Iterable[str]) -> None:
+    """Raise UsageError if an assessor or a topic is not of the campaign."""
+    known = [user.name for user in campaign.users()]
+    for name in assessors:
+        if name not in known:
+            raise UsageError(f"no user {name!r} in the campaign ({', '.join(known) or 'nobody'})")
+    for topic in topics:
+        if topic not in campaign.topics:
+            raise UsageError(f"no topic {topic!r} in the campaign")
+
+
+def export_judgements(
+    campaign: Campaign,
+    target: str | Path,
+    form: str,
+    *,
+    assessors: Sequence[str] = (),
+    topics: Sequence[str] = (),
+    final: bool = False,
+    combine: str | None = None,
+    everything: bool = False,
+) -> tuple[Judgements, list[str]]:
+    """Write assessments as judgements; return them, and warnings about what was left out.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    target : str or path
+        File to write, or folder for the formats of INEX; ``-`` for standard output.
+    form : str
+        The format.
+    assessors, topics : sequence of str
+        What to export; by default the assessments of all, separate for each assessor.
+    final : bool
+        Export the adjudicated assessments.
+    combine : str, optional
+        Combine assessors: ``"union"``, ``"majority"`` or ``"intersection"``.
+    everything : bool
+        Export assessments that are not validated, too.
+    """
+    if final and assessors:
+        raise UsageError("--final is instead of --assessor; give one of them")
+    check_known(campaign, assessors, topics)
+    found = judgements(
+        campaign,
+        assessors=FINAL if final else assessors or None,
+        validated_only=not everything,
+        topics=topics or None,
+    )
+    if not len(found):
+        what = "assessed" if everything else "validated (--all takes the rest, too)"
+        text = f"there is nothing to export: no document is {what}"
+        raise InputError.at("campaign.empty", str(campaign.path), None, text)
+    if combine is not None:
+        found = found.combined(combine)
+    elif form in ("fol", "trec") and found.several_assessors:  # which name no assessor
+        raise UsageError(
+            f"{form} holds one judgement of a document, and several people assessed some; choose "
+            "an assessor (--assessor), the adjudicated assessments (--final) or --combine"
+        )
+    found = prepared(found, campaign.collection, form)
+    write_judgements(found, target, form)
+    losses = find_format(form, "judgements").list_losses(found)
+    return found, [*found.notes, *(f"not kept in {form}: {loss}" for loss in losses)]
 
 
 # -- import ---------------------------------------------------------------------------------------

@@ -1,35 +1,63 @@
-"""Checks of the messages that clients send.
+"""The messages that clients send, and their checks.
 
-A message with a wrong type, an unknown field or a number out of bounds is refused, with the value
-found. The pages of the server never send one.
+A message with a wrong type, an unknown field or a number out of bounds is refused with the place of
+the error. The pages of the server never send one.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Set
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import parse_qsl
 
-from msgspec.structs import replace
+import msgspec
+from msgspec import Meta, Struct
+from starlette.requests import Request
 
-from foveal.assess.actions import Action, Replace
 from foveal.assess.security import Refusal
 
-__all__ = ["EVENTS", "ActionMessage", "action_message", "fields", "flag", "name", "text"]
+__all__ = [
+    "AboutChange",
+    "ActionMessage",
+    "Assignment",
+    "Cue",
+    "Event",
+    "Invitation",
+    "Join",
+    "JoinQuestion",
+    "NewDocument",
+    "NewToken",
+    "Nothing",
+    "PasswordChange",
+    "Setting",
+    "UserChange",
+    "UserFile",
+    "convert",
+    "is_form",
+    "read_form",
+    "read_json",
+]
 
-EVENTS = ("view", "time", "cues", "setting")
-"""Events that pages report in addition to actions."""
+_DEEPEST = 12
+"""Deepest nesting of a JSON body; pages send four levels."""
 
-_MOST_NUMBER = 2**53
-"""The numbers of JavaScript are exact below this."""
-_MOST_NAME = 2000
-_UUID = re.compile(r"[0-9A-Za-z_-]{8,64}")
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+Name = Annotated[str, Meta(min_length=1, max_length=2000)]
+"""The name of a document, topic or user."""
+Secret = Annotated[str, Meta(max_length=1024)]
+Count = Annotated[int, Meta(ge=0, lt=2**53)]
+"""A whole number; those of JavaScript are exact below this."""
+
+_T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class ActionMessage:
+class Message(Struct, forbid_unknown_fields=True, frozen=True):
+    """A body of a request."""
+
+
+class Nothing(Message, frozen=True):
+    """A body without fields."""
+
+
+class ActionMessage(Message, frozen=True):
     """An action with the version and text that the page showed.
 
     Parameters
@@ -40,87 +68,184 @@ class ActionMessage:
         The version that the page showed.
     length, digest : int and str
         Length and hash of the text that the page shows, computed by the page.
-    at : str or None
+    action : mapping
+        The fields of an `foveal.assess.actions.Action`.
+    at : str, int or float, optional
         The time in the browser.
-    action : Action
+    campaign : str
+        The identity of the campaign that the page belongs to.
     """
 
-    uuid: str
-    base: int
-    length: int
-    digest: str
-    at: str | None
-    action: Action
+    uuid: Annotated[str, Meta(pattern="^[0-9A-Za-z_-]{8,64}$")]
+    base: Count
+    length: Count
+    digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    action: dict[str, Any]
+    at: Annotated[str, Meta(max_length=64)] | int | float | None = None
+    campaign: str = ""
 
 
-def _make_refusal(what: str, found: Any, expected: str) -> Refusal:
-    shown = repr(found)
-    shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    return Refusal(422, "message", f"{what} is {shown}; expected {expected}.")
+class NewDocument(Message, frozen=True):
+    """A document to add to a pool."""
+
+    doc: Name
 
 
-def fields(data: Any, *, needed: Set[str], optional: Set[str] = frozenset()) -> dict[str, Any]:
-    """Return an object that has these fields and no others; refuse anything else."""
+class Event(Message, frozen=True):
+    """An event that a page reports in addition to actions."""
+
+    kind: Literal["view", "time", "cues", "setting"]
+    doc: Name | None = None
+    payload: dict[str, Any] | None = None
+
+
+class Setting(Message, frozen=True):
+    """A setting of an assessor for a topic."""
+
+    key: Annotated[str, Meta(min_length=1, max_length=64)]
+    value: Any
+
+
+class Cue(Message, frozen=True):
+    """A word or regular expression to colour in texts."""
+
+    pattern: Annotated[str, Meta(max_length=500)]
+    colour: Literal["blue", "orange", "green", "pink", "purple", "red"] = "blue"
+    style: Literal["background", "underline", "text"] = "underline"
+    on: bool = True
+
+
+class Assignment(Message, frozen=True):
+    """A topic that is given to an assessor, or taken back."""
+
+    topic: Name
+    assessor: Name
+    assigned: bool
+
+
+class Invitation(Message, frozen=True):
+    """A user to invite."""
+
+    name: Name
+
+
+class UserFile(Message, frozen=True):
+    """Users to add: lines of name, role and topics."""
+
+    csv: str
+    invite: bool = False
+
+
+class AboutChange(Message, frozen=True):
+    """A new title and new guidelines of the campaign."""
+
+    title: str
+    guidelines: str
+
+
+class NewToken(Message, frozen=True):
+    """A token of the API to create."""
+
+    label: Annotated[str, Meta(max_length=100)]
+
+
+class JoinQuestion(Message, frozen=True):
+    """The token of an invitation."""
+
+    token: Secret
+
+
+class Join(Message, frozen=True):
+    """The token of an invitation, and the password that the invited person chose."""
+
+    token: Secret
+    password: Secret
+
+
+class PasswordChange(Message, frozen=True):
+    """The present and the new password of a user."""
+
+    old: Secret
+    new: Secret
+
+
+class UserChange(Message, frozen=True):
+    """A new account, or a change of one."""
+
+    name: Name
+    role: Literal["assessor", "organiser"] | None = None
+    password: Secret | None = None
+    topics: tuple[Name, ...] = ()
+    """Topics to assign, in addition to others."""
+
+
+def convert(data: Any, kind: type[_T]) -> _T:
+    """Return data of JSON as a checked message.
+
+    >>> convert({"pattern": "ferry"}, Cue).style
+    'underline'
+    """
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise Refusal(422, "message", f"{error}.") from None
+
+
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").split(";")[0].strip().lower()
+
+
+def read_json(request: Request, kind: type[_T]) -> _T:
+    """Return the body of a request as a checked message."""
+    if (given := _media_type(request)) != "application/json":
+        raise Refusal(
+            400, "type", f"The body is {given or 'untyped'!r}; expected application/json."
+        )
+    try:
+        data = msgspec.json.decode(request.state.body)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise Refusal(400, "json", "The body is not JSON in UTF-8.") from error
     if not isinstance(data, dict):
-        raise _make_refusal("A part of the request", data, "an object")
-    if missing := sorted(needed - data.keys()):
-        raise Refusal(422, "message", f"The request lacks {', '.join(missing)}.")
-    if unknown := sorted(data.keys() - needed - optional):
-        raise _make_refusal("A field", unknown[0], f"one of {', '.join(sorted(needed | optional))}")
-    return data
+        raise Refusal(400, "json", "The body is not a JSON object.")
+    _check_depth(data)
+    return convert(data, kind)
 
 
-def _check_number(what: str, value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _MOST_NUMBER:
-        raise _make_refusal(what, value, "a whole number from 0")
-    return value
+def _check_depth(data: Any) -> None:
+    """Refuse deep nesting, and text with null characters."""
+    level = [data]
+    for _ in range(_DEEPEST):
+        deeper: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                deeper += value.keys()
+                deeper += value.values()
+            elif isinstance(value, list):
+                deeper += value
+            elif isinstance(value, str) and "\0" in value:
+                raise Refusal(400, "json", "A text holds invalid characters.")
+        level = deeper
+        if not level:
+            return
+    raise Refusal(400, "json", f"The body is nested more than {_DEEPEST} deep.")
 
 
-def text(what: str, value: Any, most: int) -> str:
-    """Return a text of at most `most` characters; refuse anything else."""
-    if not isinstance(value, str) or len(value) > most:
-        raise _make_refusal(what, value, f"a text of at most {most} characters")
-    return value
+def is_form(request: Request) -> bool:
+    """Return True if the body of a request is a form."""
+    return _media_type(request) == "application/x-www-form-urlencoded"
 
 
-def name(what: str, value: Any) -> str:
-    """Return the name of a document, topic or user; refuse anything else."""
-    if not isinstance(value, str) or not 0 < len(value) <= _MOST_NAME:
-        raise _make_refusal(what, value, "a name")
-    return value
-
-
-def flag(what: str, value: Any) -> bool:
-    """Return a boolean; refuse anything else."""
-    if not isinstance(value, bool):
-        raise _make_refusal(what, value, "true or false")
-    return value
-
-
-def action_message(data: Any) -> ActionMessage:
-    """Return a checked message with an action.
-
-    >>> message = {"uuid": "0123-4567", "base": 3, "length": 90, "digest": "0" * 64, "at": None}
-    >>> action_message(message | {"action": {"kind": "highlight", "start": 2, "end": 9}}).action.end
-    9
-    """
-    needed = {"uuid", "base", "length", "digest", "action"}
-    found = fields(data, needed=needed, optional={"at", "campaign"})
-    uuid, digest, at = found["uuid"], found["digest"], found.get("at")
-    if not isinstance(uuid, str) or not _UUID.fullmatch(uuid):
-        raise _make_refusal("uuid", uuid, "8 to 64 letters, digits, - and _")
-    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
-        raise _make_refusal("digest", digest, "64 hexadecimal digits")
-    if isinstance(at, int | float) and not isinstance(at, bool):
-        at = repr(at)
-    action = Action.from_json(found["action"])
-    if isinstance(action, Replace):  # only the server decides whether a document is complete
-        action = Replace(replace(action.state, validated=False))
-    return ActionMessage(
-        uuid,
-        _check_number("base", found["base"]),
-        _check_number("length", found["length"]),
-        digest,
-        None if at is None else text("at", at, 64),
-        action,
-    )
+def read_form(request: Request) -> dict[str, str]:
+    """Return the fields of a form; the first value of each name counts."""
+    if not is_form(request):
+        raise Refusal(400, "type", "Expected a form.")
+    try:
+        pairs = parse_qsl(
+            request.state.body.decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=50,
+        )
+    except ValueError as error:
+        raise Refusal(400, "form", "The form cannot be read.") from error
+    return dict(reversed(pairs))

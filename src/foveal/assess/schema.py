@@ -28,9 +28,6 @@ CREATE TABLE suggestions (
 ) WITHOUT ROWID;
 """
 _IDENTITY = "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))));"
-_MARKUP = "ALTER TABLE documents ADD COLUMN markup BLOB;"
-MIGRATIONS: dict[int, str] = {1: _IDENTITY + _SUGGESTIONS + _MARKUP}
-"""Statements that upgrade each version of the tables to the next one; each ends with ``;``."""
 
 _MAGIC = b"SQLite format 3\0"
 _PATIENCE = 10.0
@@ -89,6 +86,24 @@ CREATE TABLE sessions (
 ) WITHOUT ROWID;
 """
 
+_INVITATIONS = """
+CREATE TABLE IF NOT EXISTS invitations (
+    user TEXT PRIMARY KEY REFERENCES users (name), token_hash TEXT NOT NULL UNIQUE,
+    expires TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+_TOKENS = """
+CREATE TABLE IF NOT EXISTS tokens (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL REFERENCES users (name),
+    label TEXT NOT NULL, token_hash TEXT NOT NULL UNIQUE, created TEXT NOT NULL, used TEXT
+);
+"""
+_MARKUP = "ALTER TABLE documents ADD COLUMN markup BLOB;"
+MIGRATIONS: dict[int, str] = {
+    1: _IDENTITY + _MARKUP + _SUGGESTIONS + _INVITATIONS + _TOKENS,
+}
+"""Statements that upgrade each version of the tables to the next one."""
+
 _ONLY_GROW = """
 CREATE TRIGGER {table}_stay BEFORE UPDATE ON {table}
 BEGIN SELECT RAISE(ABORT, '{table} are never changed'); END;
@@ -110,11 +125,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def prepare(connection: sqlite3.Connection) -> None:
     """Create the tables of a new campaign."""
-    script = (
-        _TABLES
-        + _SUGGESTIONS
-        + "".join(_ONLY_GROW.format(table=name) for name in ("actions", "events"))
-    )
+    logs = (_ONLY_GROW.format(table=name) for name in ("actions", "events"))
+    script = "".join((_TABLES, _SUGGESTIONS, _INVITATIONS, _TOKENS, *logs))
     connection.executescript(script)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")

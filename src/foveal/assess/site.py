@@ -1,64 +1,75 @@
-"""State and helpers that all handlers of the server share: users, permissions, pages."""
+"""What all handlers of the server share: the campaign, users, permissions, pages."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from threading import Lock
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
-from foveal.assess.accounts import Limit, LocalAccess, Session, Sessions
+from foveal.assess.accounts import LocalAccess, RateLimit, Sessions
 from foveal.assess.security import Refusal
 from foveal.assess.store import FINAL, AssessmentSummary, Campaign
+from foveal.errors import counted
 
 __all__ = [
     "CONDITIONS",
-    "COOKIE",
     "STATIC",
-    "Access",
     "Condition",
-    "Person",
+    "Endpoint",
+    "Handler",
+    "Permission",
     "Site",
     "Visit",
-    "Work",
     "answer",
+    "client_address",
+    "clock",
     "condition",
-    "document_path",
     "quoted",
 ]
 
-COOKIE = "foveal_session"
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
-_WORKERS, _AT_THE_DOOR = 8, 2
-_T = TypeVar("_T")
-
-
-class Person(NamedTuple):
-    """A signed-in user."""
-
-    name: str
-    organiser: bool
 
 
 class Visit(NamedTuple):
-    """The user and session of a request."""
+    """The signed-in user of a request, and the session."""
 
-    user: Person
-    session: Session
+    name: str
+    organiser: bool
+    csrf: str
     token: str
+    """That of the session; empty for a token of the API."""
+    by_token: bool = False
 
 
-class Access(NamedTuple):
+Handler = Callable[["Site", Any, Request], Response]
+"""A function that answers a request; its visit is None if nobody is signed in."""
+
+
+class Endpoint(NamedTuple):
+    """An address of the server, who may use it, and the function that answers."""
+
+    method: str
+    path: str
+    handler: Handler
+    needs: Literal["nobody", "user", "organiser"] = "user"
+    hashes: bool = False
+    """True if it checks passwords, which takes time and memory."""
+    by_token: bool = False
+    """True if tokens of the API may use it."""
+
+
+class Permission(NamedTuple):
     """The permissions of a request on a topic."""
 
     topic: str
@@ -84,9 +95,6 @@ _IRRELEVANT = Condition("irrelevant", "not relevant")
 CONDITIONS = (_NEW, _SEEN, _MARKED, _RELEVANT, _IRRELEVANT)
 """All conditions, from not seen to judged."""
 
-Work = Callable[["Site", Visit, Request, dict[str, Any]], Response]
-"""A function that answers a request; the last argument is its body, which may be empty."""
-
 
 def condition(summary: AssessmentSummary | None, *, viewed: bool) -> Condition:
     """Return the progress of an assessor on a document.
@@ -110,11 +118,6 @@ def quoted(name: str) -> str:
     return quote(name, safe="/", errors="replace")
 
 
-def document_path(topic: str, doc: str, *, final: bool = False) -> str:
-    """Return the URL path of an article page."""
-    return f"/topics/{quoted(topic)}/documents/{quoted(doc)}" + (f"?as={FINAL}" if final else "")
-
-
 def answer(content: Mapping[str, Any], status: int = 200) -> Response:
     """Return a JSON response; escape lone surrogates, which UTF-8 cannot encode."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -134,20 +137,23 @@ def _format_time(at: str) -> str:
     return datetime.fromisoformat(at).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _make_environment() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["path"] = quoted
-    made.filters["moment"] = _format_time
-    return made
+def clock(seconds: float) -> str:
+    """Format seconds of work as minutes and hours.
+
+    >>> clock(0), clock(59), clock(125), clock(7260)
+    ('', '1 min', '2 min', '2 h 01 min')
+    """
+    minutes = round(seconds / 60)
+    if not seconds:
+        return ""
+    return f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else f"{max(1, minutes)} min"
 
 
-@dataclass(frozen=True)
+def client_address(request: Request) -> str:
+    """Return the address of the browser."""
+    return request.client.host if request.client else ""
+
+
 class Site:
     """A served campaign.
 
@@ -160,110 +166,145 @@ class Site:
     https : bool
         Cookies are for HTTPS only.
     cookie : str
-        The name of the session's cookie. Servers on one machine need different names, since all
-        ports share cookies.
+        The name of the session's cookie. Servers on one host need different names.
+    root : str
+        The prefix of all paths, such as ``/water``.
     images : Path, optional
         The directory of the images that documents name.
-    workers, door : ThreadPoolExecutor
-        Long-lived threads, each with a connection to the database. Those of `door` hash passwords,
-        32 MB each, so that many log-ins do not delay saving.
-    addresses, tries, names : Limit
-        Limits on failed log-ins: from an address, for a name from an address, and for a name from
-        anywhere. The last is higher, or one address could lock a user out.
     """
 
-    campaign: Campaign
-    sessions: Sessions
-    local: LocalAccess | None = None
-    https: bool = False
-    cookie: str = COOKIE
-    images: Path | None = None
-    workers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_WORKERS))
-    door: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_AT_THE_DOOR))
-    addresses: Limit = field(default_factory=lambda: Limit(30, 300))
-    tries: Limit = field(default_factory=lambda: Limit(10, 300))
-    names: Limit = field(default_factory=lambda: Limit(60, 300))
-    templates: Environment = field(default_factory=_make_environment)
-
-    async def run(self, work: Callable[..., _T], *given: Any) -> _T:
-        """Run a function that uses the database in a worker thread."""
-        return await asyncio.get_running_loop().run_in_executor(self.workers, work, *given)
-
-    async def run_at_door(self, work: Callable[..., _T], *given: Any) -> _T:
-        """Run a function that hashes passwords in a thread of its own pool."""
-        return await asyncio.get_running_loop().run_in_executor(self.door, work, *given)
+    def __init__(
+        self,
+        campaign: Campaign,
+        sessions: Sessions,
+        local: LocalAccess | None,
+        *,
+        https: bool,
+        cookie: str,
+        root: str,
+        images: Path | None = None,
+    ) -> None:
+        self.campaign = campaign
+        self.sessions = sessions
+        self.local = local
+        self.https = https
+        self.cookie = cookie
+        self.root = root
+        self.images = images
+        # Long-lived threads, each with a connection to the database. Those of `door` hash
+        # passwords, 32 MB each, so that many log-ins do not delay saving.
+        self.workers = ThreadPoolExecutor(8)
+        self.door = ThreadPoolExecutor(2)
+        # Failed log-ins: from an address, for a name from an address, and for a name from
+        # anywhere. The last is higher, or one address could lock a user out.
+        self.addresses = RateLimit(30, 300)
+        self.tries = RateLimit(10, 300)
+        self.names = RateLimit(60, 300)
+        self.backing_up = Lock()
+        self.templates = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.templates.filters.update(path=quoted, moment=_format_time, clock=clock)
+        self.templates.globals.update(url=self.url, root=root)
 
     def close(self) -> None:
-        """Finish pending work and close the sessions."""
+        """Finish pending work."""
         for pool in (self.door, self.workers):
             pool.shutdown()
-        self.sessions.close()
 
-    # -- users ----------------------------------------------------------------------------------
+    # -- addresses --------------------------------------------------------------------------------
+
+    def url(self, path: str) -> str:
+        """Return the path of a page as browsers use it."""
+        return self.root + path
+
+    def topic_url(self, topic: str) -> str:
+        """Return the path of the pool of a topic."""
+        return self.url(f"/topics/{quoted(topic)}")
+
+    def document_url(self, topic: str, doc: str, *, final: bool = False) -> str:
+        """Return the path of an article page."""
+        return f"{self.topic_url(topic)}/documents/{quoted(doc)}" + (f"?as={FINAL}" * final)
+
+    # -- users ------------------------------------------------------------------------------------
 
     def visit(self, request: Request) -> Visit | None:
-        """Return user and session of a request; None without a session or an account."""
+        """Return the user of a request; None without a session or an account."""
         token = request.cookies.get(self.cookie, "")
         session = self.sessions.find(token)
-        if session is None:
-            return None
-        user = self.campaign.user(session.user)
-        if user is None:
+        user = None if session is None else self.campaign.user(session.user)
+        if session is None or user is None:
             return None
         local = self.local
         owner = local is not None and local.organiser and local.user == user.name
-        return Visit(Person(user.name, owner or user.role == "organiser"), session, token)
+        return Visit(user.name, owner or user.role == "organiser", session.csrf, token)
 
-    def needed(self, request: Request) -> Visit:
-        """Return user and session of a request; refuse it if nobody is signed in."""
-        visit = self.visit(request)
-        if visit is None:
-            raise Refusal(401, "login", "You are not signed in.")
-        return visit
+    def visit_by_token(self, request: Request) -> Visit | None:
+        """Return the organiser in whose name a token of the API acts; refuse an unknown token."""
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        with self.limited((self.addresses, client_address(request))):
+            user = self.campaign.find_token(token.strip()[:200])
+            if user is None:
+                raise Refusal(401, "token", "This token is unknown or revoked.")
+        return Visit(user.name, user.role == "organiser", "", "", by_token=True)
+
+    @contextmanager
+    def limited(self, *limits: tuple[RateLimit, str]) -> Iterator[None]:
+        """Refuse an attempt past one of the limits; an attempt without an error does not count."""
+        for limit, key in limits:
+            if wait := limit.try_acquire(key):
+                minutes = -(-wait // 60)
+                reason = f"Too many attempts. Please wait {counted(minutes, 'minute')}."
+                raise Refusal(429, "attempts", reason, {"Retry-After": str(wait)})
+        yield
+        for limit, key in limits:
+            limit.release(key)
 
     def sign_in(self, request: Request, response: Response, user: str, how: str) -> None:
         """Begin a session with a new token."""
-        old = request.cookies.get(self.cookie)
-        token, _ = self.sessions.begin(user, instead_of=old)
+        token, _ = self.sessions.begin(user, instead_of=request.cookies.get(self.cookie))
         self.set_cookie(response, self.cookie, token)
         self.campaign.log(user, None, None, "login", {"how": how})
 
     def set_cookie(self, response: Response, name: str, value: str) -> None:
         """Set a cookie that scripts cannot read and other sites cannot send."""
+        path = self.url("/")
         response.set_cookie(
-            name, value, httponly=True, samesite="strict", secure=self.https, path="/"
+            name, value, httponly=True, samesite="strict", secure=self.https, path=path
         )
 
-    # -- permissions and documents --------------------------------------------------------------
+    # -- permissions and documents ----------------------------------------------------------------
 
-    def access(self, visit: Visit, request: Request) -> Access:
-        """Return the user's permissions on the topic of a request; refuse it if there are none."""
-        topic = request.path_params["topic"]
+    def view(self, visit: Visit, request: Request, topic: str | None = None) -> Permission:
+        """Return the user's permissions on a topic; refuse the request if there are none."""
+        if topic is None:
+            topic = request.path_params["topic"]
         if topic not in self.campaign.topics:
             raise Refusal(404, "topic", "There is no such topic.")
         other = request.query_params.get("as")
         if other is not None:
-            if other != FINAL or not visit.user.organiser:
+            if other != FINAL or not visit.organiser:
                 raise Refusal(403, "role", "Only organisers adjudicate, and only as final.")
-            return Access(topic, FINAL, may_act=True, adjudicates=True)
-        assigned = topic in self.campaign.assigned(visit.user.name)
-        if not assigned and not visit.user.organiser:
+            return Permission(topic, FINAL, may_act=True, adjudicates=True)
+        assigned = topic in self.campaign.assigned(visit.name)
+        if not assigned and not visit.organiser:
             raise Refusal(403, "assignment", "This topic is not assigned to you.")
-        return Access(topic, visit.user.name, may_act=assigned)
+        return Permission(topic, visit.name, may_act=assigned)
 
-    def acting(self, visit: Visit, request: Request) -> Access:
-        """Return the permissions as `access` does; refuse the request if changes are forbidden."""
-        access = self.access(visit, request)
-        if not access.may_act:
+    def change(self, visit: Visit, request: Request) -> Permission:
+        """Return the permissions as `view` does; refuse the request if changes are forbidden."""
+        permission = self.view(visit, request)
+        if not permission.may_act:
             raise Refusal(403, "assignment", "This topic is not assigned to you.")
-        return access
+        return permission
 
-    def organiser(self, visit: Visit) -> None:
-        """Refuse users who are not organisers."""
-        if not visit.user.organiser:
-            raise Refusal(403, "role", "Only organisers may do that.")
-
-    def documents(self, access: Access) -> dict[str, bool]:
+    def documents(self, permission: Permission) -> dict[str, bool]:
         """Return the documents to judge in order, with whether each is validated.
 
         Assessors judge the whole pool; adjudicators the documents that somebody has validated.
@@ -275,16 +316,33 @@ class Site:
             "AND (NOT :final OR EXISTS (SELECT 1 FROM assessments AS given "
             "WHERE given.topic = pool.topic AND given.doc = pool.doc AND given.validated "
             "AND given.assessor <> :assessor)) ORDER BY priority",
-            {"topic": access.topic, "assessor": access.assessor, "final": access.adjudicates},
+            {
+                "topic": permission.topic,
+                "assessor": permission.assessor,
+                "final": permission.adjudicates,
+            },
         )
         return {row["doc"]: bool(row["validated"]) for row in rows.fetchall()}
 
-    def left(self, access: Access) -> tuple[int, int]:
+    def left(self, permission: Permission) -> tuple[int, int]:
         """Return the number of documents that are not validated yet, and of all documents."""
-        validated = self.documents(access).values()
+        validated = self.documents(permission).values()
         return len(validated) - sum(validated), len(validated)
 
-    # -- pages ----------------------------------------------------------------------------------
+    def conditions(self, permission: Permission) -> dict[str, Condition]:
+        """Return the progress of an assessor on the documents of a topic that were seen."""
+        states = self.campaign.states(permission.assessor, permission.topic)
+        viewed = {one.doc for one in self.campaign.viewed(permission.assessor, permission.topic)}
+        return {doc: condition(states.get(doc), viewed=doc in viewed) for doc in (*states, *viewed)}
+
+    def document(self, doc: str) -> Any:
+        """Return a document of the collection, or refuse the request."""
+        try:
+            return self.campaign.document(doc)
+        except KeyError:
+            raise Refusal(404, "document", "There is no such document.") from None
+
+    # -- pages ------------------------------------------------------------------------------------
 
     def render(
         self,
@@ -293,15 +351,13 @@ class Site:
         *,
         status: int = 200,
         here: str = "",
-        csrf: str | None = None,
+        csrf: str = "",
         **given: Any,
     ) -> Response:
         """Render a page from a template."""
+        about = None if visit is None else self.campaign.about()
         text = self.templates.get_template(template).render(
-            user=None if visit is None else visit.user,
-            csrf=csrf if csrf is not None else "" if visit is None else visit.session.csrf,
-            here=here,
-            **given,
+            user=visit, about=about, csrf=csrf if visit is None else visit.csrf, here=here, **given
         )
         content = text.encode("utf-8", "replace")
         return Response(content, status, media_type="text/html; charset=utf-8")

@@ -311,15 +311,16 @@ class Campaign(People):
         query = "SELECT title, text, length, digest, sha256, markup FROM documents WHERE doc = ?"
         rows = self.rows(query, doc)
         if not rows:
-            digests, name_tag = {doc: self._digests[doc]}, self.meta.get("name_tag")
+            digests = {doc: self._digests[doc]}
+            name_tag = self.meta.get("name_tag")
             (found,) = read_documents(self.collection, self.source, name_tag, digests)
             with self.writing() as connection:
                 if not one(connection, "SELECT 1 FROM documents WHERE doc = ?", doc):
                     insert_document(connection, found)
             rows = self.rows(query, doc)
-        title, stored, *about = rows[0]
+        title, stored, *rest = rows[0]
         text = zlib.decompress(stored).decode("utf-8", "surrogatepass")
-        return AssessedDocument(doc, title, text, *about)
+        return AssessedDocument(doc, title, text, *rest)
 
     @property
     def source(self) -> Path:

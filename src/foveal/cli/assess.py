@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 from collections import Counter
-from collections.abc import Callable, Sequence
-from ipaddress import ip_address
+from collections.abc import Callable
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -71,16 +72,6 @@ def _subcommand(
         return command.command(name, examples=(example,))(made)
 
     return decorate
-
-
-def _check_known(campaign: Campaign, assessors: Sequence[str], topics: Sequence[str]) -> None:
-    known = [user.name for user in campaign.users()]
-    for name in assessors:
-        if name not in known:
-            raise UsageError(f"no user {name!r} in the campaign ({', '.join(known) or 'nobody'})")
-    for topic in topics:
-        if topic not in campaign.topics:
-            raise UsageError(f"no topic {topic!r} in the campaign")
 
 
 @command.command(
@@ -164,6 +155,11 @@ def _init(
             f"{campaign}: {counted(len(made.topics), 'topic')}, {counted(pooled, 'document')} to "
             f"assess, {counted(len(made.users()), 'assessor')}; procedure {made.procedure}"
         )
+        if not made.users():
+            say(
+                f"next: 'foveal assess serve {campaign}', and add people in the browser; or "
+                f"'foveal assess user {campaign} NAME' and 'foveal assess assign {campaign}'"
+            )
 
 
 def _suggest_judgements(campaign: Campaign, judged: Judgements, **options: Any) -> None:
@@ -196,9 +192,10 @@ def _suggest(opened: Campaign, given: SimpleNamespace) -> None:
     decision is logged; 'foveal assess export --decisions' writes them. Suggestions may bias:
     show them to some assessors only (--assessor) to measure how much.
     """
+    from foveal.assess.exporting import check_known
     from foveal.formats import read_judgements
 
-    _check_known(opened, given.assessors, ())
+    check_known(opened, given.assessors, ())
     replace = given.replace
     for judged in [read_judgements(file) for file in given.judgements]:
         _suggest_judgements(opened, judged, assessors=given.assessors, replace=replace)
@@ -228,42 +225,28 @@ def _export(opened: Campaign, given: SimpleNamespace) -> None:
     By default the validated assessments of all assessors, each apart. Content that the format
     cannot hold is an error or, if it can be left out, a warning. OUT may be - for standard output.
     """
-    from foveal.assess.exporting import judgements, prepared
-    from foveal.assess.store import FINAL
+    from foveal.assess.exporting import check_known, export_judgements
     from foveal.files.atomic import same_file
-    from foveal.formats import find_format, write_judgements
 
-    output, form = given.output, given.form
-    if given.final and given.assessors:
-        raise UsageError("--final is instead of --assessor; give one of them")
-    if output != "-" and same_file(output, opened.path):
-        raise UsageError(f"{output} is read by this command; choose another file to write")
-    _check_known(opened, given.assessors, given.topics)
-    validated = not given.everything
+    if given.output != "-" and same_file(given.output, opened.path):
+        raise UsageError(f"{given.output} is read by this command; choose another file to write")
     if given.decisions:
-        if given.final or given.combine is not None or form != "jsonl":
+        if given.final or given.combine is not None or given.form != "jsonl":
             raise UsageError("--decisions goes with --assessor, --topic and --all only")
+        check_known(opened, given.assessors, given.topics)
         _export_decisions(opened, given)
         return
-    chosen = FINAL if given.final else given.assessors or None
-    found = judgements(
-        opened, assessors=chosen, validated_only=validated, topics=given.topics or None
+    found, warnings = export_judgements(
+        opened,
+        given.output,
+        given.form,
+        assessors=given.assessors,
+        topics=given.topics,
+        final=given.final,
+        combine=given.combine,
+        everything=given.everything,
     )
-    if not len(found):
-        what = "validated (--all takes the rest, too)" if validated else "assessed"
-        text = f"there is nothing to export: no document is {what}"
-        raise InputError.at("campaign.empty", str(opened.path), None, text)
-    if given.combine is not None:
-        found = found.combined(given.combine)
-    elif form in ("fol", "trec") and found.several_assessors:  # which name no assessor
-        raise UsageError(
-            f"{form} holds one judgement of a document, and several people assessed some; choose "
-            "an assessor (--assessor), the adjudicated assessments (--final) or --combine"
-        )
-    found = prepared(found, opened.collection, form)
-    write_judgements(found, output, form)
-    losses = find_format(form, "judgements").list_losses(found)
-    warn((*found.notes, *(f"not kept in {form}: {loss}" for loss in losses)))
+    warn(warnings)
     say(f"{counted(len(found), 'document')} judged, {int(found.relevant.sum())} of them relevant")
 
 
@@ -368,13 +351,14 @@ def _user(opened: Campaign, given: SimpleNamespace) -> None:
 def _assign(opened: Campaign, given: SimpleNamespace) -> None:
     """Give topics to assessors, or take them back; --each counts existing assignments."""
     from foveal.assess.adjudication import assign_evenly
+    from foveal.assess.exporting import check_known
 
     each, names = given.each, given.assessors
     if not names and each is None:
         raise UsageError("to whom? Give --assessor NAME, or --each N for all of them")
     if given.remove and each is not None:
         raise UsageError("--each gives topics out, --remove takes them back; give one of them")
-    _check_known(opened, names, given.topics)
+    check_known(opened, names, given.topics)
     chosen = given.topics or opened.topics.ids
     pairs = [(topic, name) for topic in chosen for name in names]
     if each is not None:
@@ -441,10 +425,14 @@ def _backup(opened: Campaign, given: SimpleNamespace) -> None:
     """
     --host=ADDRESS  Address to listen at; any but this machine's own needs passwords.
     --port=COUNT  Port to listen at; 0 takes a free one.
-    --as=NAME who  User whom the link signs in [default: the only assessor, else the organiser].
+    --as=NAME who  User whom the link signs in, with the rights of the account and no others
+        [default: the only assessor, who organises too, else the organiser].
     --trusted-host=NAME... hosts  Host name in the address of a proxy; repeatable. With it, people
         sign in with passwords at any address.
     --https  Browsers reach the server by HTTPS, through a proxy.
+    --proxy=ADDRESS... proxies  Address or network of the proxy, whose X-Forwarded-For is believed;
+        repeatable [default: this machine].
+    --root-path=PATH root  Path below which the proxy serves the campaign, such as /water.
     --images=DIR  The images that documents name; without it, a frame shows the name of each.
     --open/--no-open opens  Open the link in a browser.
     """,
@@ -461,11 +449,13 @@ def _serve(opened: Campaign, given: SimpleNamespace) -> None:
     A damaged campaign is reported and not served. SIGTERM ends the server as Ctrl-C does.
     """
     try:
-        from foveal.assess.server import COOKIE, LOOPBACK, create_app, listen, serve
+        from foveal.assess.server import LOOPBACK, create_app, listen, serve
     except ModuleNotFoundError as error:
         install = 'pip install -e ".[assess]" in the clone of Foveal'
         raise UsageError(f"{error.name} is not installed; install the extra: {install}") from None
     host, hosts = given.host, given.hosts
+    root = _check_root(given.root or "")
+    proxies = [_check_network(proxy) for proxy in given.proxies] or list(LOOPBACK[:2])
     if given.images is not None and not Path(given.images).is_dir():
         raise InputError.at("file.missing", given.images, None, "no such directory of images")
     try:
@@ -498,8 +488,8 @@ def _serve(opened: Campaign, given: SimpleNamespace) -> None:
             local=access,
             hosts=(*LOOPBACK, host) if local else (hosts or (host,)),
             https=given.https,
-            # Browsers send cookies to every port of a machine: two servers must differ.
-            cookie=f"{COOKIE}_{port}" if local and port != _PORT else COOKIE,
+            root=root,
+            port=port if local else None,
             images=None if given.images is None else Path(given.images),
         )
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
@@ -516,14 +506,35 @@ def _serve(opened: Campaign, given: SimpleNamespace) -> None:
             if not given.https:
                 say("warning: passwords are readable in the network without HTTPS (--https)")
         with contextlib.suppress(KeyboardInterrupt):
-            serve(app, listening, behind_proxy=bool(hosts))
+            serve(app, listening, proxies=proxies if hosts else ())
     click.echo("Stopped. Everything is saved.", err=True)
 
 
+def _check_root(path: str) -> str:
+    """Return the path below which a proxy serves the campaign, without a slash at its end."""
+    root = path.rstrip("/")
+    if root and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", root):
+        text = "expected a path such as /water, of letters, digits, '-', '.', '_' and '~'"
+        raise UsageError(f"--root-path {path}: {text}")
+    return root
+
+
+def _check_network(address: str) -> str:
+    try:
+        return str(ip_network(address)).removesuffix("/32").removesuffix("/128")
+    except ValueError:
+        text = "expected an address or network such as 172.28.0.0/24"
+        raise UsageError(f"--proxy {address}: {text}") from None
+
+
 def _local_access(campaign: Campaign, who: str | None) -> LocalAccess:
-    """Return who the link signs in: the only assessor, who organises too, or the organiser."""
+    """Return who the link signs in: the only assessor, who organises too, or the organiser.
+
+    A user who was named gets the rights of the account, so that a blind assessor stays blind.
+    """
     from foveal.assess.accounts import LocalAccess
 
+    named = who is not None
     users = {user.name: user.role for user in campaign.users()}
     assessors = [name for name, role in users.items() if role == "assessor"]
     if who is None:
@@ -535,4 +546,6 @@ def _local_access(campaign: Campaign, who: str | None) -> LocalAccess:
     if who not in users:
         known = ", ".join(users) or "nobody"
         raise UsageError(f"--as {who}: nobody in the campaign has that name, only {known}")
-    return LocalAccess(who, organiser=assessors == [who] or users[who] == "organiser")
+    return LocalAccess(
+        who, organiser=users[who] == "organiser" or (not named and assessors == [who])
+    )

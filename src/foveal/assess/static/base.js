@@ -28,11 +28,14 @@ document.addEventListener("keydown", event => {
 
 // Times of the log are shown as the reader's clock has them.
 const two = n => String(n).padStart(2, "0");
-for (const node of document.querySelectorAll("time[datetime]")) {
-  const at = new Date(node.dateTime);
-  node.textContent = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} `
-    + `${two(at.getHours())}:${two(at.getMinutes())}`;
+export function showTimes(root = document) {
+  for (const node of root.querySelectorAll("time[datetime]")) {
+    const at = new Date(node.dateTime);
+    node.textContent = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} `
+      + `${two(at.getHours())}:${two(at.getMinutes())}`;
+  }
 }
+showTimes();
 
 const said = document.getElementById("said");
 /** Say in the bar how it went; what went wrong stays until something goes right. */

@@ -1,5 +1,6 @@
 // What there is besides the pool: found documents are added where they stand.
 import { call, keys, tell, walk } from "./base.js";
+import { at } from "./root.js";
 
 const $ = id => document.getElementById(id);
 const topic = $("topic").dataset.topic, table = $("documents");
@@ -8,7 +9,7 @@ walk(table);
 async function add(button) {
   const { doc } = button.dataset;
   button.disabled = true;
-  const url = `/api/topics/${encodeURIComponent(topic)}/documents`;
+  const url = at(`/api/topics/${encodeURIComponent(topic)}/documents`);
   const done = await tell(() => call("POST", url, { doc }), found =>
     found.added ? `✓ Added; ${found.left} documents left` : "It is among the documents already");
   if (!done) { button.disabled = false; return; }

@@ -3,7 +3,7 @@ import { keys, walk } from "./base.js";
 
 const next = document.getElementById("next");
 walk(document.getElementById("topics"));
-const organise = document.querySelector("a[href='/organise']");
+const organise = document.getElementById("organise");
 keys({
   Enter: () => next?.click(),
   3: () => next?.click(),

@@ -1,15 +1,12 @@
-// Assignments by tick, accounts by form.
+// Assignments by tick.
 import { call, keys, say, tell } from "./base.js";
+import { at } from "./root.js";
 
-const $ = id => document.getElementById(id);
-
-// -- assignments -------------------------------------------------------------------------------
-
-const matrix = $("assignments");
+const matrix = document.getElementById("assignments");
 matrix?.addEventListener("change", async event => {
   const box = event.target, { topic, assessor } = box.dataset, assigned = box.checked;
   say("Saving…", "");
-  const done = await tell(() => call("POST", "/api/assignments", { topic, assessor, assigned }),
+  const done = await tell(() => call("POST", at("/api/assignments"), { topic, assessor, assigned }),
     assigned ? `✓ Topic ${topic} is assigned to ${assessor}` : `✓ Topic ${topic} is taken from ${assessor}`);
   if (!done) box.checked = !assigned;
 });
@@ -27,27 +24,9 @@ matrix?.addEventListener("keydown", event => {
   to()?.querySelector("input")?.focus();
 });
 
-// -- accounts ----------------------------------------------------------------------------------
-
-$("user")?.addEventListener("submit", async event => {
-  event.preventDefault();
-  const password = $("user-password").value;
-  const body = { name: $("user-name").value.trim(), role: $("user-role").value };
-  if (password) body.password = password;
-  say("Saving…", "");
-  const done = await tell(() => call("POST", "/api/users", body), "✓ Saved");
-  if (done) location.reload();
-});
-// An account keeps its role unless another is chosen.
-$("user-name")?.addEventListener("input", () => {
-  const row = [...document.querySelectorAll("#users tbody tr")]
-    .find(one => one.cells[0].textContent === $("user-name").value.trim());
-  if (row) $("user-role").value = row.cells[1].textContent;
-});
-
-const isHome = Boolean(matrix || $("user"));
+const isTop = location.pathname === at("/organise");
 keys({
-  2: () => document.querySelector(isHome ? ".brand" : "a[href='/organise']").click(),
+  2: () => document.querySelector(isTop ? ".brand" : "#organise").click(),
   a: () => matrix?.querySelector("input")?.focus(),
-  u: () => $("user-name")?.focus(),
+  ...isTop ? { u: () => document.getElementById("people-link").click() } : {},
 });

@@ -1,5 +1,6 @@
 // The documents of a topic: walk, filter, and set the cue words.
 import { call, keys, say, walk } from "./base.js";
+import { at } from "./root.js";
 
 const $ = id => document.getElementById(id);
 const rows = [...document.querySelectorAll("#documents tbody tr")];
@@ -84,7 +85,7 @@ function send({ keepalive = false } = {}) {
   clearTimeout(timer);
   timer = null;
   const mine = turn, value = cues.filter(cue => cue.pattern);
-  const url = `/api/topics/${encodeURIComponent($("topic").dataset.topic)}/settings`;
+  const url = at(`/api/topics/${encodeURIComponent($("topic").dataset.topic)}/settings`);
   const put = async () => {
     try {
       await call("PUT", url, { key: "cues", value }, { keepalive });
