@@ -10,7 +10,7 @@ import polars as pl
 from foveal import spans
 from foveal.model.judgements import point_to
 from foveal.model.run import UNKNOWN
-from foveal.spans import Ints
+from foveal.spans import Floats, Ints
 
 if TYPE_CHECKING:
     from foveal.model.judgements import Judgements
@@ -54,6 +54,7 @@ def combine_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
         **found,
         **{name: judgements.columns[name][rows] for name in ("topic", "doc", "line", "file")},
         **dict.fromkeys(("declared", "assessor")),
+        "document_grade": _choose_grades(judgements, needed, pair),
         "length": length,
         "bep": np.where(first_bep < _NOWHERE, first_bep, UNKNOWN),
         "elements": _choose_elements(judgements, needed, pair),
@@ -98,6 +99,17 @@ def _lay_out(group: Ints, end: Ints, n: int) -> Ints:
     extent = np.zeros(n, dtype=np.int64)
     np.maximum.at(extent, group, end)
     return spans.lay_out(extent)
+
+
+def _choose_grades(judgements: Judgements, needed: Ints, pair: Ints) -> Floats | None:
+    """Return the `needed`-th highest grade that assessors give each document."""
+    grade = judgements.document_grade
+    if grade is None:
+        return None
+    order = np.lexsort((-grade, pair))
+    first = np.searchsorted(pair[order], np.arange(len(needed)))
+    chosen: Floats = grade[order[first + needed - 1]]
+    return chosen
 
 
 def _choose_elements(judgements: Judgements, needed: Ints, pair: Ints) -> pl.DataFrame | None:
