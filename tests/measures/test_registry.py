@@ -78,7 +78,7 @@ def test_values_stay_in_range(campaign: campaigns.Campaign) -> None:
 @given(documents=campaigns.judged_documents())
 @settings(max_examples=60)
 def test_a_topic_without_results_scores_zero(documents: dict[str, naive.Doc]) -> None:
-    about_the_topic = {"num_rel", "rel_size"}
+    about_the_topic = {"num_rel", "rel_size", "RBPres"}
     for measure in OF_TEXT:
         value = campaigns.score(measure, [], documents)
         zero = math.isnan(value) or value == 0

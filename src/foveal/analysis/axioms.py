@@ -439,7 +439,9 @@ AXIOMS = (
 """The axioms in their order."""
 
 _BY_DESIGN = {
-    "touching: FBarticle gR gRw P R AP gen_document": "a result finds its whole document",
+    "touching: FBarticle gR gRw P R AP gen_document nDCG RR Success Rprec RBP ERR Bpref infAP": (
+        "a result finds its whole document"
+    ),
     "touching: BEPD GR EPRUM EPRUMk PRUM": "an entry point counts by its distance from the best",
     "touching: T2I T2IP T2IR T2IcharP T2IcharR": "a reader reads on past the end of a result",
     "order: T2I": "the passage that a reader reaches first is the one that counts as found",

@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 NAME = "foveal"
-PREFIX = "foveal_"  # of names that ir_measures uses for its own measures: P, R and AP
+PREFIX = "foveal_"  # of names that ir_measures uses for its own measures, such as P and nDCG
 _ID = re.compile(r"(?P<doc>.+)[:#](?P<start>\d+)-(?P<end>\d+)", re.DOTALL)
 
 

@@ -461,7 +461,10 @@ def _tabulate_rows(judgements: Judgements, **columns: Any) -> pl.DataFrame:
 def parse_grades(source: Source) -> Parsed:
     """Parse judgements of whole documents: grade above 0 is relevant."""
     frame, problems = tabulate(source, _GRADES, "topic iteration doc grade")
-    rows = frame.select("topic", "doc", "line", relevant=pl.col("grade") > 0)
+    grade = pl.col("grade")
+    rows = frame.select(
+        "topic", "doc", "line", relevant=grade > 0, document_grade=grade.cast(pl.Float64)
+    )
     none = np.zeros(len(frame), dtype=np.int64)
     judgements = Judgements.from_rows(
         rows, none, none[:0], none[:0], source=source.provenance, has_text=False
@@ -470,9 +473,11 @@ def parse_grades(source: Source) -> Parsed:
 
 
 def write_grades(judgements: Judgements) -> str:
-    """Write one line per document, grade 1 or 0; which text is relevant is left behind."""
+    """Write one line per document; its grade is 1 or 0 if it was judged by its text."""
     check_rows(judgements, judgements.pair != np.arange(len(judgements)), "a second assessor")
-    frame = _tabulate_rows(judgements, grade=judgements.relevant.astype(np.int64))
+    given = judgements.document_grade
+    grade = judgements.relevant if given is None else given
+    frame = _tabulate_rows(judgements, grade=grade.astype(np.int64))
     return _as_lines(frame, ("topic", pl.lit("0"), "doc", "grade"), judgements.sources[0].path)
 
 

@@ -113,21 +113,37 @@ class _Complete(_EvidenceMeasure):
 def _complete_set(topic: TopicView, share: float, limit: Limit | None) -> int:
     """Return the rank from 1 at which a set is first complete; `_NEVER` if none ever is."""
     own, (passage, result, size) = topic.cached(_find_evidence, "none", limit)
-    seen = np.concatenate([[0], np.cumsum(size)])
-    every = np.arange(len(own.start))
-    low, high = np.searchsorted(passage, every), np.searchsorted(passage, every, side="right")
-    # Characters needed are whole numbers: .07 of 100 are 7, not 8.
-    numerator, denominator = Decimal(repr(share)).as_integer_ratio()
-    lengths = (own.end - own.start).tolist()
-    needed = np.array([-(-n * numerator // denominator) for n in lengths], dtype=np.int64)
-    # The first place at which all that is needed of a passage has been seen.
-    at = np.searchsorted(seen, seen[low] + needed) - 1
-    found = at < high
-    rank = np.full(len(found), _NEVER)
-    rank[found] = result[at[found]] + 1
+    found, last = find_covering(own.end - own.start, share, passage, result, size)
+    rank = np.full(len(own.start), _NEVER)
+    rank[found] = last + 1
     of_set = np.zeros(int(own.set.max(initial=-1)) + 1, dtype=np.int64)
     np.maximum.at(of_set, own.set, rank)
     return int(of_set.min(initial=_NEVER))
+
+
+def find_covering(
+    length: Ints, share: float, passage: Ints, result: Ints, size: Ints
+) -> tuple[Ints, Ints]:
+    """Return the passages of which results cover `share`, and the result that completes each.
+
+    `size` characters of a `passage` are first covered by a `result`.
+
+    >>> found = find_covering(np.array([10, 10]), 0.5, *np.array([[1, 0, 1], [4, 2, 3], [3, 4, 2]]))
+    >>> [x.tolist() for x in found]
+    [[1], [4]]
+    """
+    order = np.lexsort((result, passage))
+    passage, result, size = passage[order], result[order], size[order]
+    seen = np.concatenate([[0], np.cumsum(size)])
+    every = np.arange(len(length))
+    low, high = np.searchsorted(passage, every), np.searchsorted(passage, every, side="right")
+    # Characters needed are whole numbers: .07 of 100 are 7, not 8.
+    numerator, denominator = Decimal(repr(share)).as_integer_ratio()
+    needed = np.array([-(-n * numerator // denominator) for n in length.tolist()], dtype=np.int64)
+    # The first place at which all that is needed of a passage has been seen.
+    at = np.searchsorted(seen, seen[low] + needed) - 1
+    found = np.flatnonzero(at < high)
+    return found, result[at[found]]
 
 
 class Answered(_Complete):

@@ -428,6 +428,9 @@ FAMILIES = {
         "P Precision R Recall AP MAP SetOverlap ListOverlap MeanOverlap Redundancy "
         "judged num_ret num_rel num_rel_ret ret_size rel_size rel_ret_size"
     ),
+    "ranking": (
+        "nDCG ndcg RR MRR recip_rank Success Hit hit_rate Rprec RBP RBPres ERR Bpref infAP"
+    ),
     "chunk_retrieval": "ce_recall ce_precision ce_iou ce_precision_omega lbr_precision lbr_recall",
     "biomedical": (
         "gen_document DOCUMENT gen_passage PASSAGE gen_aspect ASPECT gen_passage2 PASSAGE2 "

@@ -10,7 +10,7 @@ import polars as pl
 from foveal import spans
 from foveal.model.judgements import point_to
 from foveal.model.run import UNKNOWN
-from foveal.spans import Ints
+from foveal.spans import Floats, Ints
 
 if TYPE_CHECKING:
     from foveal.model.judgements import Judgements
@@ -55,6 +55,7 @@ def combine_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
         **found,
         **{name: judgements.columns[name][rows] for name in ("topic", "doc", "line", "file")},
         **dict.fromkeys(("declared", "assessor")),
+        "document_grade": _choose_grades(judgements, needed, pair),
         "length": length,
         "bep": np.where(first_bep < _NOWHERE, first_bep, UNKNOWN),
         "elements": _choose_elements(judgements, needed, pair),
@@ -94,6 +95,17 @@ def _cover(start: Ints, end: Ints, group: Ints, needed: Ints) -> tuple[Ints, Int
     start, end = spans.at_least(start + base[group], end + base[group], needed[group])
     group = np.searchsorted(base, start, side="right") - 1
     return start - base[group], end - base[group], group
+
+
+def _choose_grades(judgements: Judgements, needed: Ints, pair: Ints) -> Floats | None:
+    """Return the `needed`-th highest grade that assessors give each document."""
+    grade = judgements.document_grade
+    if grade is None:
+        return None
+    order = np.lexsort((-grade, pair))
+    first = np.searchsorted(pair[order], np.arange(len(needed)))
+    chosen: Floats = grade[order[first + needed - 1]]
+    return chosen
 
 
 def _choose_elements(judgements: Judgements, needed: Ints, pair: Ints) -> pl.DataFrame | None:

@@ -27,7 +27,17 @@ PLACE_COLUMNS = pl.Schema(
 """The columns of `Judgements.places`."""
 
 # Columns of rows, columns of spans, and tables with a column ``row``.
-_ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "declared", "assessor")
+_ROW_COLUMNS = (
+    "topic",
+    "doc",
+    "length",
+    "bep",
+    "relevant",
+    "document_grade",
+    "line",
+    "declared",
+    "assessor",
+)
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
 _TABLES = frozenset(["elements", "places", "evidence"])
 _COMBINED = _TABLES | {"sets"}  # the columns that need more than their spans to be combined
@@ -69,6 +79,8 @@ class Judgements(Columns, FromFiles):
     """Best entry point, `UNKNOWN` where not given."""
     relevant: Bools
     """True if the document holds relevant text (or is relevant, where no text is given)."""
+    document_grade: npt.NDArray[np.float64] | None = None
+    """Grade of each document as a file of whole documents gives it (TREC)."""
     line: Ints
     file: Ints
     """The origin of each row: line number and index into `sources`."""
@@ -144,7 +156,9 @@ class Judgements(Columns, FromFiles):
             if isinstance(given, pl.Series):
                 given = given.fill_null(UNKNOWN).to_numpy()
             columns[name] = given.astype(np.int64)
-        columns["relevant"] = np.array(columns["relevant"])
+        for name in ("relevant", "document_grade"):
+            if name in columns:
+                columns[name] = np.array(columns[name])
         columns |= {"topic": _renumber(judged, topics)[topic], "file": np.zeros_like(topic)}
         columns |= {"start": start, "end": end, "grade": grade}
         return cls(topics=topics, bounds=bounds, **columns, sources=(source,), **extra)
