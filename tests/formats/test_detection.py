@@ -311,5 +311,5 @@ def test_only_the_modules_of_a_format_are_loaded(tmp_path: Path, run: str, judge
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     formats = {f"foveal.formats.{name}" for name in ("rows", "lines")}
-    model = {f"foveal.model.{name}" for name in ("judgements", "run")}
+    model = {f"foveal.model.{name}" for name in ("judgements", "results", "run", "topics")}
     assert set(done.stdout.split()) == formats | model

@@ -129,10 +129,10 @@ def test_tied_scores_are_replaced_so_that_the_order_stays(tmp_path: Path) -> Non
     assert rewritten(run, tmp_path, "trec").doc.to_list() == ["A", "B", "C"]
 
 
-def test_judgements_survive_a_round_trip_as_relevant_or_not(tmp_path: Path) -> None:
+def test_judgements_survive_a_round_trip_with_their_grades(tmp_path: Path) -> None:
     judgements = read_judgements("1 0 A 2\n1 0 B 0\n2 0 é 1\n")
     foveal.write_judgements(judgements, tmp_path / "out", "trec")
-    assert (tmp_path / "out").read_text() == "1 0 A 1\n1 0 B 0\n2 0 é 1\n"
+    assert (tmp_path / "out").read_text() == "1 0 A 2\n1 0 B 0\n2 0 é 1\n"
 
 
 def test_two_assessors_have_no_room_in_one_file(tmp_path: Path) -> None:

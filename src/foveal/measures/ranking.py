@@ -155,7 +155,7 @@ def list_passages(gold: Gold) -> Sought:
 class _Judged(Measure):
     """A measure of ranked documents that says itself what an unjudged document means."""
 
-    section = "30"
+    section = "17"
     source = _TREC
     needs: tuple[Need, ...] = ()
 
@@ -163,7 +163,7 @@ class _Judged(Measure):
 
 
 class _Ranked(Measure):
-    section = "30"
+    section = "17"
     source = _TREC
 
     judged_only = Flag(default=False, description="remove unjudged results first")
