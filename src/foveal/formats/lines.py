@@ -57,11 +57,14 @@ def tabulate(
     """
     rules = (RULES["topic"], *rules)
     kept = {name: kind for name, kind in columns.items() if kind is not None}
-    source, problems = source.drop_undecodable()
+    problems = tuple[Problem, ...]()
+    if not source.data.isascii():
+        source, problems = source.drop_undecodable()
     frame = _parse_regular(source, columns)
     if frame is not None:
-        frame = frame.select(*kept, number_lines(source, len(frame)))
-        return RowTable(frame, problems).check(source.path, rules)
+        table = RowTable(frame.select(*kept, number_lines(source, len(frame))), problems)
+        bad = check_rules(source.path, table.frame, rules)
+        return table.without(bad) if bad else table
     expected = f"{{fields}} fields found, expected {len(columns)}: {form}"
     other = RowRule("line.fields", pl.col("fields") != len(columns), expected)
     table = split_fields(source, columns).check(source.path, [rules[0], other])
@@ -128,7 +131,9 @@ def split_fields(
     null. Comments and blank lines are left out. `blank` may be a tab; else any white space is one
     blank.
     """
-    source, problems = source.drop_undecodable()
+    problems = tuple[Problem, ...]()
+    if not source.data.isascii():
+        source, problems = source.drop_undecodable()
     data = b"\n%b\n" % source.data.removesuffix(b"\n")
     is_blank = np.frombuffer(data, dtype=np.uint8) <= ord(" ")
     lines = pl.Series("text", [data[1:-1].decode()]).str.split("\n").explode()
@@ -382,7 +387,8 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     is_good = table.frame["passages"].str.contains(_GOOD_PASSAGES).all()
     suspect = pl.lit(None, pl.String) if is_good else _SUSPECT
     table = table._replace(frame=table.frame.with_columns(suspect=suspect))
-    frame, problems = table.check(source.path, _LINE_RULES)
+    bad = check_rules(source.path, table.frame, _LINE_RULES)
+    frame, problems = table.without(bad) if bad else table
     pairs = frame.select(pl.col("passages").str.split(" "), row=pl.int_range(pl.len()))
     pairs = pairs.drop_nulls("passages").explode("passages")
     spans = pairs["passages"].str.splitn(":", 2).struct.unnest().select(pl.all().cast(pl.Int64))
@@ -401,7 +407,8 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
         reach = np.zeros(n, dtype=np.int64)
         np.maximum.at(reach, row, end)
         total = np.bincount(row, size, n).astype(np.int64)
-        overlaps = _mark_overlaps(row, start, end, n)
+        in_order = (start[1:] >= end[:-1]) | (row[1:] != row[:-1])
+        overlaps = np.zeros(n, bool) if in_order.all() else _mark_overlaps(row, start, end, n)
         past = np.max([reach, bep, declared], axis=0) > length
         # Handing a first array to Polars imports numpy.ma, which takes 7 ms.
         if ((total != declared) | overlaps | past).any():
@@ -418,8 +425,6 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
 def _mark_overlaps(row: Ints, start: Ints, end: Ints, n: int) -> npt.NDArray[np.bool_]:
     """Mark the rows, of `n`, of which two spans overlap."""
     overlaps = np.zeros(n, dtype=bool)
-    if not ((start[1:] < end[:-1]) & (row[1:] == row[:-1])).any():
-        return overlaps  # all are in order
     document = np.searchsorted(row, row)
     overlaps[row[conflicts(*side_by_side(start, end, document))[1]]] = True
     return overlaps

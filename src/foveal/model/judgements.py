@@ -278,7 +278,7 @@ class Judgements(Columns, FromFiles):
             )
             for row in np.flatnonzero((self.length >= 0) & (self.length != length)).tolist()
         ]
-        if ends and not problems:
+        if ends and not problems and (self.end > np.append(length, 0)[self.row]).any():
             for row in np.flatnonzero((length >= 0) & (self.reach > length)).tolist():
                 text = f"a span ends at {self.reach[row]}, past the {length[row]} characters of"
                 text += " document"
@@ -355,7 +355,9 @@ class Judgements(Columns, FromFiles):
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
         apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
-        is_plain = not self.several_assessors and self.columns.keys().isdisjoint(_COMBINED)
+        is_plain = not self.several_assessors and all(
+            getattr(self, name) is None for name in _COMBINED
+        )
         is_plain &= self.grade is None or bool((self.grade == 1).all())
         if is_plain and (self.end > self.start).all() and apart.all():
             # Spans that are all relevant, disjoint and sorted are combined already.
