@@ -362,10 +362,10 @@ class ExpectedReciprocalRank(_Ranked):
         satisfied = (np.exp2(np.maximum(found.grade, 0.0)) - 1) / 2**highest
         # The probability that nothing above satisfied: topics side by side, so that the product of
         # one has the same bits whatever the others are.
-        reached = np.ones((len(found.bounds) - 1, int(found.rank.max(initial=-1)) + 2))
-        topic = np.repeat(np.arange(len(reached)), np.diff(found.bounds))
-        reached[topic, found.rank + 1] = 1 - satisfied
-        reached = np.cumprod(reached, axis=1)[topic, found.rank]
+        missed = np.ones((len(found.bounds) - 1, int(found.rank.max(initial=-1)) + 2))
+        topic = np.repeat(np.arange(len(missed)), np.diff(found.bounds))
+        missed[topic, found.rank + 1] = 1 - satisfied
+        reached = np.cumprod(missed, axis=1)[topic, found.rank]
         return alignment.fill_topics(
             sum_first(satisfied * reached / (found.rank + 1), found.bounds)
         )
