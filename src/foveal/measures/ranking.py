@@ -181,6 +181,13 @@ class _Ranked(Measure):
     def list_sought(self, gold: Gold) -> Sought:
         return gold.cached(list_documents if self.unit == "document" else list_passages)
 
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return self.score_ranking(self.rank_run(alignment), alignment)
+
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
+        """Return the score of a ranking of what the run returns on every judged topic."""
+        raise NotImplementedError  # pragma: no cover - every measure of this kind defines it
+
 
 def _cut_ranking(
     alignment: Alignment,
@@ -216,8 +223,8 @@ class NormalizedDCG(_Ranked):
 
     dcg = Choice("log2|exp-log2", "gain: the grade g, or 2^g - 1", first=True)
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found, sought = self.rank_run(alignment), self.list_sought(alignment.gold)
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
+        sought = self.list_sought(alignment.gold)
         ideal = Ranking(sought.bounds, sought.grade, np.ones(len(sought.grade), dtype=bool))
         dcg, best = self._sum_gains(found), self._sum_gains(ideal.keep_first(self.rank))
         return alignment.fill_topics(dcg / np.where(best > 0, best, 1.0)[alignment.judged_topic])
@@ -242,8 +249,7 @@ class ReciprocalRank(_Binary):
     formula = "RR = 1 / (rank of the first relevant entry)"
     example = Example(_RUN, 0.5)
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found = self.rank_run(alignment)
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
         hits = np.flatnonzero(found.grade >= self.rel)
         first = np.searchsorted(hits, found.bounds[:-1])
         at = np.append(hits, len(found.grade))[first]
@@ -260,8 +266,7 @@ class Success(_Binary):
     formula = "Success[k] = 1 if any of the first k entries is relevant, else 0"
     example = Example(_RUN, 1, "Success@2")
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found = self.rank_run(alignment)
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
         hits = sum_first(found.grade >= self.rel, found.bounds)
         return alignment.fill_topics(np.minimum(hits, 1))
 
@@ -273,8 +278,7 @@ class PrecisionAtR(_Binary):
     formula = "Rprec = (relevant entries among the first R) / R"
     example = Example(_RUN, 0.5)
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found = self.rank_run(alignment)
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
         sought = self.list_sought(alignment.gold).count_grades(at_least=self.rel)
         own = sought[alignment.judged_topic]
         hits = (found.grade >= self.rel) & (found.rank < np.repeat(own, np.diff(found.bounds)))
@@ -297,8 +301,7 @@ class RankBiasedPrecision(_Binary):
 
     p = Number(0.8, "probability of reading on", low=0.001, high=0.999999)
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found = self.rank_run(alignment)
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
         weight = np.where(found.grade >= self.rel, (1 - self.p) * self.p**found.rank, 0.0)
         return alignment.fill_topics(sum_first(weight, found.bounds))
 
@@ -354,8 +357,7 @@ class ExpectedReciprocalRank(_Ranked):
                 f"{largest:g} or more"
             )
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found = self.rank_run(alignment)
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
         highest = self.max_grade
         if highest is None:
             highest = float(self.list_sought(alignment.gold).grade.max(initial=0.0))
