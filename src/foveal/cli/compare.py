@@ -84,7 +84,8 @@ def command(
 
     Every pair of runs, or every run and the baseline, is compared on the topics that all runs
     have a score on. RUN is a file, or a directory of them. Without judgements (-j) the files are
-    results that 'foveal evaluate -f json' saved, and nothing is scored again.
+    results that 'foveal evaluate -f json' saved, and nothing is scored again. Runs are
+    scored with -t rag if neither -m nor -t is given.
     """
     from foveal.analysis.comparison import compare
     from foveal.bridges import gates

@@ -62,7 +62,8 @@ def command(
     """Score runs against judgements, topic by topic and over all topics.
 
     Runs and judgements may be in any format Foveal reads, compressed or not; - is standard
-    input. 'foveal measures' lists the measures, 'foveal measures --presets' the official tasks.
+    input. 'foveal measures' lists the measures, 'foveal measures --presets' the presets. Without
+    -m and -t the preset is rag.
     """
     config, define, tasks, summary, form, output, per_topic = map(
         options.pop, ("config", "define", "tasks", "summary", "form", "output", "per_topic")

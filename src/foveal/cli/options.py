@@ -294,7 +294,7 @@ max_bytes_option = option(
 _SHARED = list_options(
     f"""
     -m --measure=M... measures  Measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.
-    -t --task=PRESET... tasks  Official settings, such as 2009.Focused.
+    -t --task=PRESET... tasks  Preset of measures and rules, such as 2009.Focused or rag.
 
     Judgements and topics:
     --topics={"|".join(TOPIC_POLICIES)}  Average over all judged topics (missing ones score 0),

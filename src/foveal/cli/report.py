@@ -34,7 +34,7 @@ def command(
     The page is one file that opens in a browser without a network: a table of all scores with
     significance and confidence intervals, graphs, every topic, and with the texts (--texts, or a
     collection -C with its --documents) the text with the relevant and the returned passages.
-    RUN is a file, or a directory of runs.
+    RUN is a file, or a directory of runs. Without -m and -t the preset is rag.
     """
     from foveal.report.page import report_page
 

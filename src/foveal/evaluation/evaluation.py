@@ -473,7 +473,7 @@ def evaluate(
         others are a list of ``run_of(results, name=...)``.
     judgements, measures, **options
         The parameters of `foveal.Evaluation`, such as `task` and `collection`, and the fields of
-        `foveal.evaluation.Options`.
+        `foveal.evaluation.Options`. Without measures and task, the task is ``rag``.
     executor : concurrent.futures.Executor, optional
         Where runs are scored; by default in a thread per core. Other processes
         (`foveal.executors`) read the files themselves.
@@ -507,6 +507,9 @@ def evaluate(
         given = runs_of(runs)
     if not given:
         raise UsageError("no run given")
+    defaults: list[str] = []
+    if not measures or options.get("task") is not None:
+        defaults = complete_task(options, measures, given)
     evaluation: Evaluation
     threads = None
     score: Callable[[Evaluation, RunLike], tuple[Scores, ...]] = Evaluation.score
@@ -522,8 +525,32 @@ def evaluate(
             threads, executor = 1, executor if isinstance(executor, ThreadPoolExecutor) else None
     else:
         evaluation = Evaluation(judgements, measures, **options)
+    evaluation.warnings += defaults
     scores = map_runs(score, evaluation, given, executor, progress, threads=threads)
-    return evaluation.results(scores)
+    try:
+        return evaluation.results(scores)
+    except InputError as error:
+        if defaults and error.problems[0].code.startswith("measure.needs_"):
+            hint = "no measure is given, and -t rag cannot score these files; name measures (-m)"
+            raise InputError(error.problems, summary=hint) from None
+        raise
+
+
+def complete_task(
+    options: dict[str, Any], measures: str | Measure | Sequence[Any], runs: Sequence[RunLike]
+) -> list[str]:
+    """Set the task of options: ``rag`` if no measure is named, in tokens if all runs give them.
+
+    Returns a note if the user named neither measure nor task.
+    """
+    task = options.get("task")
+    if (measures or task is not None) and str(task).casefold() != "rag":
+        return []
+    from foveal.evaluation.presets import choose_rag
+
+    options["task"] = choose_rag(runs)
+    note = f"no measure given, scored with the preset for RAG (-t {options['task']})"
+    return [note] if task is None else []
 
 
 def map_runs(

@@ -23,7 +23,7 @@ from foveal.analysis.score_matrix import check_assessors, select_labels
 from foveal.collection import SourceTexts
 from foveal.errors import UsageError
 from foveal.evaluation import find_preset
-from foveal.evaluation.evaluation import Evaluation, RunLike, map_runs
+from foveal.evaluation.evaluation import Evaluation, RunLike, complete_task, map_runs
 from foveal.formats import read_judgements, read_topics
 from foveal.measures import Measure, find_measure, parse_measures
 from foveal.measures.measure import CURVE, OverlapRule
@@ -100,6 +100,9 @@ def report_page(
     if options.get("cas"):
         options |= {"documents": documents, "name_from": name_from}
     given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
+    asked = {"task": task}
+    defaults = complete_task(asked, measures, runs)
+    task = asked["task"]
     preset = None if task is None else find_preset(task)
     single = [
         text
@@ -120,6 +123,7 @@ def report_page(
     evaluation = Evaluation(
         given, [*measures, *points], task=task, collection=collection, **options
     )
+    evaluation.warnings += defaults
     profile = partial(profile_run, gains=None if gained is None else gain_measures(gained)[0])
     profiles = list(map_runs(profile, evaluation, list(runs), executor, progress))
     everything = evaluation.results([own.scores for own in profiles])
