@@ -66,7 +66,7 @@ _WORSE = ("significantly", "at-all")
     "Test whether runs are equivalent: their means differ by less than X.",
     type=click.FloatRange(0, min_open=True),
 )
-@opt.shared_options("groups summary output")
+@opt.shared_options("bounds groups summary output")
 @opt.format_option(
     opt.FORMATS,
     "; tsv and csv hold a row for each measure, pair and test, json also the runs and the settings",

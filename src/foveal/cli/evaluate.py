@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     --define=NAME=PATH...  Path that replaces $NAME in the paths of --config; repeatable.
     """
 )
-@opt.shared_options("groups summary per_topic output")
+@opt.shared_options("bounds groups summary per_topic output")
 @opt.format_option(more="; json holds every topic and can be read back")
 @click.pass_context
 def command(
@@ -73,6 +73,8 @@ def command(
         if measures or tasks or fail_under or summary:
             unused = "--measure, --task, --fail-under and --summary"
             raise UsageError(f"--config names the measures; leave out {unused}")
+        if options["bounds"]:
+            raise UsageError("--bounds is for the measures of -m and -t, not of --config")
         _evaluate_configuration(config, define, runs, judgements, form, shown, options)
         return
     if not runs or not judgements:

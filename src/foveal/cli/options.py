@@ -303,6 +303,7 @@ _SHARED = list_options(
         mean, or count them as 0.
     --only-topics=LIST|@FILE  Use only these topics, such as 1,2,3, or those listed in a file.
     --pools=LIST  Use only the assessments of these pools, such as 275,297.
+    --bounds  Also give the least and the greatest score that unjudged text of the runs allows.
     --groups=FILE  Groups of topics, lines topic<TAB>group or JSON Lines: score each group, too.
     --topics-file=PATH  The topic statements, with castitles for --cas and structured tasks.
     --exclude-tags=LIST  Drop these elements from the judgements, such as collectionlink.

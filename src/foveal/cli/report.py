@@ -24,7 +24,7 @@ from foveal.cli.texts import find_texts
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @opt.scoring_options()
 @opt.option("--by=M", "The measure that decides which run is best [default: the first].")
-@opt.shared_options("groups output")
+@opt.shared_options("bounds groups output")
 @click.pass_context
 def command(
     context: click.Context, /, runs: tuple[str, ...], judgements: tuple[str, ...], **options: Any

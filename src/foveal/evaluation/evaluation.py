@@ -461,6 +461,7 @@ def evaluate(
     executor: Executor | None = None,
     progress: Callable[[], None] | None = None,
     memory: int | str | None = None,
+    bounds: bool = False,
     **options: Any,
 ) -> Results:
     """Score runs against judgements.
@@ -482,6 +483,9 @@ def evaluate(
     memory : int or str, optional
         What each task may use for a run, in bytes or as in ``"2G"``, by default a share of what is
         free; larger files are read in groups of topics, from temporary files in ``TMPDIR``.
+    bounds : bool
+        Also compute `Results.bounds`: the least and the greatest score over the unjudged text of
+        all runs. These are in memory together, and are scored in this process.
 
     Examples
     --------
@@ -517,6 +521,16 @@ def evaluate(
     inputs = [*given, *files] if isinstance(files, (list, tuple)) else given
     paths = [Path(file) for file in inputs if isinstance(file, (str, Path)) and file != STDIN]
     small = all(path.is_file() and path.stat().st_size <= _LARGE for path in paths)
+    if bounds:
+        if memory is not None:
+            raise UsageError(
+                "bounds take all runs in memory at once; leave out the limit of memory"
+            )
+        from foveal.evaluation.bounding import score_with_bounds
+
+        evaluation = Evaluation(judgements, measures, **options)
+        evaluation.warnings += defaults
+        return score_with_bounds(evaluation, given, progress)
     if memory is not None or not small:  # or missing, a folder, a pattern or a pipe
         from foveal.evaluation.large import GroupedEvaluation, prepare
 

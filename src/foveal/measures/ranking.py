@@ -85,10 +85,11 @@ def rank_documents(alignment: Alignment) -> Ranking:
 
 def list_documents(gold: Gold) -> Sought:
     """Return the grades of the judged documents of each topic."""
-    return _sort_grades(gold.judgements.topic, gold.cached(grade_documents), len(gold.topics))
+    return sort_grades(gold.judgements.topic, gold.cached(grade_documents), len(gold.topics))
 
 
-def _sort_grades(topic: Ints, grade: Floats, topics: int) -> Sought:
+def sort_grades(topic: Ints, grade: Floats, topics: int) -> Sought:
+    """Return grades by topic, from the highest down."""
     order = np.lexsort((-grade, topic))
     return Sought(np.searchsorted(topic[order], np.arange(topics + 1)), grade[order])
 
@@ -146,7 +147,7 @@ def rank_passages(alignment: Alignment, share: float) -> Ranking:
 def list_passages(gold: Gold) -> Sought:
     """Return the grades of the gold passages of each topic."""
     passages = gold.cached(merge_passages)
-    return _sort_grades(gold.judgements.topic[passages.row], passages.grade, len(gold.topics))
+    return sort_grades(gold.judgements.topic[passages.row], passages.grade, len(gold.topics))
 
 
 # -- measures ------------------------------------------------------------------------------------
@@ -226,10 +227,11 @@ class NormalizedDCG(_Ranked):
     def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
         sought = self.list_sought(alignment.gold)
         ideal = Ranking(sought.bounds, sought.grade, np.ones(len(sought.grade), dtype=bool))
-        dcg, best = self._sum_gains(found), self._sum_gains(ideal.keep_first(self.rank))
+        dcg, best = self.sum_gains(found), self.sum_gains(ideal.keep_first(self.rank))
         return alignment.fill_topics(dcg / np.where(best > 0, best, 1.0)[alignment.judged_topic])
 
-    def _sum_gains(self, ranking: Ranking) -> Floats:
+    def sum_gains(self, ranking: Ranking) -> Floats:
+        """Return the discounted cumulative gain of each topic of a ranking."""
         gain = np.maximum(ranking.grade, 0.0)
         if self.dcg == "exp-log2":
             gain = np.exp2(gain) - 1
