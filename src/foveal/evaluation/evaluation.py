@@ -511,9 +511,12 @@ def evaluate(
         given = runs_of(runs)
     if not given:
         raise UsageError("no run given")
-    defaults: list[str] = []
-    if not measures or options.get("task") is not None:
-        defaults = complete_task(options, measures, given)
+    task, defaults = options.get("task"), list[str]()
+    if (task is None and not measures) or str(task).casefold() == "rag":
+        from foveal.evaluation.presets import DEFAULT, choose_rag
+
+        options["task"] = choose_rag(given)
+        defaults = [DEFAULT.format(options["task"])] if task is None else []
     evaluation: Evaluation
     threads = None
     score: Callable[[Evaluation, RunLike], tuple[Scores, ...]] = Evaluation.score
@@ -548,23 +551,6 @@ def evaluate(
             hint = "no measure is given, and -t rag cannot score these files; name measures (-m)"
             raise InputError(error.problems, summary=hint) from None
         raise
-
-
-def complete_task(
-    options: dict[str, Any], measures: str | Measure | Sequence[Any], runs: Sequence[RunLike]
-) -> list[str]:
-    """Set the task of options: ``rag`` if no measure is named, in tokens if all runs give them.
-
-    Returns a note if the user named neither measure nor task.
-    """
-    task = options.get("task")
-    if (measures or task is not None) and str(task).casefold() != "rag":
-        return []
-    from foveal.evaluation.presets import choose_rag
-
-    options["task"] = choose_rag(runs)
-    note = f"no measure given, scored with the preset for RAG (-t {options['task']})"
-    return [note] if task is None else []
 
 
 def map_runs(

@@ -169,6 +169,8 @@ _RAG_TEXTS = (
     "answered",
     "Redundancy",
 )
+DEFAULT = "no measure given, scored with the preset for RAG (-t {})"
+"""The note where the preset is used because no measure and no task is named."""
 _HEAD = 1 << 16
 
 _EARLY = (5, 10, 25, 50)

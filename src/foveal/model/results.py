@@ -120,23 +120,15 @@ class Results(Locked):
         row += (ends if self.bounds else "") + ("}" if form == "json" else "")
         topics, measures = [*map(quote, (*self.topics, ALL))], [*map(quote, self.measures)]
         shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
-        columns = self._list_columns()
+        parts = (self, self.bounds.low, self.bounds.high) if self.bounds else (self,)
+        columns = [np.concatenate([p.values, p.overall[:, None]], axis=1) for p in parts]
         for i, run in enumerate(map(quote, self.runs)):
             for j in np.flatnonzero(shown[i]).tolist():
-                texts = [[*map(repr, values[i, j].tolist())] for values in columns.values()]
+                texts = [[*map(repr, values[i, j].tolist())] for values in columns]
                 if odd:
                     texts = [[odd.get(text, text) for text in own] for own in texts]
                 rows += [row % (run, topics[j], *own) for own in zip(measures, *texts, strict=True)]
         return rows
-
-    def _list_columns(self) -> dict[str, Floats]:
-        """Return the values of every column (run, topic, measure), with ``all`` as last topic."""
-        parts = {"value": self}
-        parts |= {"low": self.bounds.low, "high": self.bounds.high} if self.bounds else {}
-        return {
-            name: np.concatenate([own.values, own.overall[:, None]], axis=1)
-            for name, own in parts.items()
-        }
 
     def to_tsv(self, *, per_topic: bool = True) -> str:
         """Return the rows as tab-separated text at full precision, with a header."""
@@ -153,7 +145,12 @@ class Results(Locked):
         With bounds also low and high.
         """
         shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
-        values = self._list_columns()
+        parts = {"value": self}
+        parts |= {"low": self.bounds.low, "high": self.bounds.high} if self.bounds else {}
+        values = {
+            name: np.concatenate([part.values, part.overall[:, None]], axis=1)
+            for name, part in parts.items()
+        }
         index = np.nonzero(np.broadcast_to(shown[:, :, None], values["value"].shape))
         names = {"run": self.runs, "topic": (*self.topics, ALL), "measure": self.measures}
         columns = {

@@ -27,10 +27,10 @@ from foveal.evaluation import find_preset
 from foveal.evaluation.evaluation import (
     Evaluation,
     RunLike,
-    complete_task,
     evaluate,
     map_runs,
 )
+from foveal.evaluation.presets import DEFAULT, choose_rag
 from foveal.formats import read_judgements, read_topics
 from foveal.measures import Measure, find_measure, parse_measures
 from foveal.measures.measure import CURVE, OverlapRule
@@ -108,9 +108,10 @@ def report_page(
     if options.get("cas"):
         options |= {"documents": documents, "name_from": name_from}
     given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
-    asked: dict[str, Any] = {"task": task}
-    defaults = complete_task(asked, measures, runs)
-    task = asked["task"]
+    defaults: list[str] = []
+    if (task is None and not measures) or str(task).casefold() == "rag":
+        named, task = task, choose_rag(runs)
+        defaults = [] if named else [DEFAULT.format(task)]
     preset = None if task is None else find_preset(task)
     single = [
         text
