@@ -30,7 +30,7 @@ def test_rankings_have_the_same_scores_by_both_programs(tmp_path: Path) -> None:
     found = Outcome.from_json(raw.read_text())
     assert set(found.measurements) == {"polars", "foveal", "pytrec_eval"}
     assert any(
-        fact.startswith("8 scores of both programs differ by at most") for fact in found.facts
+        fact.startswith("16 scores of both programs differ by at most") for fact in found.facts
     )
     assert found.aims[0].text == "CPU time, Foveal / pytrec_eval"
     assert "The aim is set for the default size." in done.stdout
