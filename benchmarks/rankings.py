@@ -1,4 +1,4 @@
-"""Time AP and P@10 on a large ranking of documents against pytrec_eval, and compare the scores.
+"""Time AP, P@10, nDCG and RR on a large ranking of documents against pytrec_eval; compare scores.
 
 python -m benchmarks.rankings [--topics N] [--results N] [--repeats N] [--data DIR]
 """
@@ -24,7 +24,7 @@ from benchmarks.frame import (
 from benchmarks.outcome import Aim, Outcome, Table
 from benchmarks.processes import ROOT, Command
 from benchmarks.ranking_files import RankingFiles, RankingSize
-from benchmarks.tasks import DOCUMENT_MEASURES, PYTREC_NAMES, score_by_pytrec_eval
+from benchmarks.tasks import PYTREC_NAMES, score_by_pytrec_eval
 
 # This process must stay small while it measures: a child inherits its peak memory (see README.md).
 
@@ -34,7 +34,7 @@ TOLERANCE = 1e-9
 
 def _scoring(files: RankingFiles, *options: str) -> Command:
     """Return our command on the rankings."""
-    asked = [part for measure in DOCUMENT_MEASURES for part in ("-m", measure)]
+    asked = [part for measure in PYTREC_NAMES for part in ("-m", measure)]
     runs = [str(run) for run in files.document_runs]
     return Command.foveal("evaluate", *runs, "-j", str(files.document_judgements), *asked, *options)
 
@@ -73,8 +73,8 @@ def outcome(files: RankingFiles, size: RankingSize, repeats: int) -> Outcome:
     figures = Figures(found)
     names = {
         "polars": "Polars reads the rankings",
-        "foveal": f"`foveal evaluate`, {', '.join(DOCUMENT_MEASURES)}",
-        "pytrec_eval": "pytrec_eval, map and P_10",
+        "foveal": f"`foveal evaluate`, {', '.join(PYTREC_NAMES)}",
+        "pytrec_eval": f"pytrec_eval, {', '.join(PYTREC_NAMES.values())}",
     }
     rows = [
         [

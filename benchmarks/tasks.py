@@ -20,8 +20,8 @@ __all__ = ["DOCUMENT_MEASURES", "MEASURES", "PYTREC_NAMES", "TASKS", "score_by_p
 MEASURES = ("iP@0.01", "AiP", "AgP")
 """What any run whose results are grouped and do not overlap can be scored by."""
 DOCUMENT_MEASURES = ("AP", "P@10")
-PYTREC_NAMES = {"AP": "map", "P@10": "P_10"}
-"""What pytrec_eval calls them."""
+PYTREC_NAMES = {"AP": "map", "P@10": "P_10", "nDCG": "ndcg", "RR": "recip_rank"}
+"""Measures that pytrec_eval has, too, and its names for them."""
 
 Work = Callable[[], object]
 

@@ -48,7 +48,6 @@ def test_an_impossible_measure_is_refused_with_what_is_possible(
     ("args", "message"),
     [
         (("-t", "2009.Focus"), "unknown task '2009.Focus'; did you mean 2009.Focused"),
-        ((), "no measure given; name measures (--measure) or an official task (--task)"),
         (
             ("-m", "AP", "--only-topics", "x,y"),
             "none of the wanted topics is left; topics wanted but not judged: x, y",

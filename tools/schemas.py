@@ -30,10 +30,13 @@ SAMPLES = f"""
 results: Scores of runs by topic and measure, printed by evaluate and budget.
   evaluate {RUNS} {SCORED} -f json
   budget {RUNS} {JUDGED} --overlap drop --at 250,500 -f json
+  evaluate {RUNS} {SCORED} --bounds -f json
 comparison: Means of runs and significance tests of their differences, printed by compare.
   compare {RUNS} runs/articles.jsonl {SCORED} -f json
   compare {RUNS} {SCORED} --baseline noisy -f json
   compare {RUNS} {JUDGED} --overlap drop --only-topics 1,2 -m P@1 -f json
+  compare {RUNS} runs/articles.jsonl {SCORED} --bounds -f json
+  compare {RUNS} -j few.jsonl --overlap drop --bounds -m AP -f json
 correlations: Correlations of the rankings of runs, printed by correlate.
   correlate {RUNS} {SCORED} -f json
   correlate {RUNS} {SCORED} --by topics --samples 9 -f json
@@ -74,13 +77,15 @@ KEYED = {"statistics": ("/files", "/files/*/*"), "axioms": ("/axioms", "/unsound
 """Paths of objects whose keys are names of files, tags, axioms or measures."""
 FILES = {
     "texts.jsonl": '{"doc": "a", "text": "The ferry leaves. The bridge is closed. The ferry is."}',
+    "few.jsonl": '{"topic": "1", "doc": "reaction-ferries", "spans": [{"start": 0, "end": 90}]}\n'
+    '{"topic": "2", "doc": "reaction-ferries", "spans": [{"start": 0, "end": 90}]}\n',
     "quotes.jsonl": '{"topic": "1", "doc": "missing", "spans": [{"start": 0, "end": 9}]}\n'
     '{"topic": "1", "doc": "a", "spans": [{"start": 1, "end": 10, "quote": "The ferry"},'
     '{"start": 1, "end": 20, "quote": "The bridge is shut."}]}',
     "second.xml": '<assessments pool="2" topic="1"><file file="reaction-ferries">'
     '<path path="/article[1]" exhaustiveness="1" specificity="1"/></file></assessments>',
 }
-"""Quotes that are not in their places in a text, and assessments by a second assessor."""
+"""Few judgements, quotes that are not in their places in a text, and a second assessor."""
 META = {
     "type": "object",
     "description": "Where the numbers come from. Other fields depend on the command.",

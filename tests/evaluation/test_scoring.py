@@ -213,7 +213,11 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", [name for name in PRESETS if int(name[:4]) > 2005])
+RECENT = [name for name in PRESETS if name[:4] > "2005" and name != "rag.tokens"]
+"""Presets for highlighted text; the runs of the campaign do not give tokens."""
+
+
+@pytest.mark.parametrize("name", RECENT)
 def test_every_preset_since_2006_scores_the_bundled_campaign(name: str, index: Path) -> None:
     results = foveal.evaluate(
         [CAMPAIGN / "runs" / name for name in ("paragraphs.run", "sections.xml", "windows.jsonl")],
@@ -233,7 +237,7 @@ SCALES = {"2002": "2002", "2003": "2003", "2004": "2003", "2005": "2005"}
 """Year to the scale of its assessments."""
 
 
-@pytest.mark.parametrize("name", [name for name in PRESETS if int(name[:4]) <= 2005])
+@pytest.mark.parametrize("name", [name for name in PRESETS if name[:4] <= "2005"])
 def test_every_preset_until_2005_scores_graded_elements(name: str, tmp_path: Path) -> None:
     scale = SCALES[name[:4]]
     (tmp_path / "pool").mkdir()
@@ -322,8 +326,6 @@ def test_wrong_options_are_named() -> None:
     ):
         with pytest.raises(UsageError, match=gist):
             foveal.evaluate(RUN, TRUTH, "charP", **options)
-    with pytest.raises(UsageError, match="no measure given"):
-        foveal.evaluate(RUN, TRUTH)
     with pytest.raises(UsageError, match="no run given"):
         foveal.evaluate([], TRUTH, "charP")
 

@@ -439,7 +439,6 @@ def test_a_directory_of_runs_and_files_that_share_a_name(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("run", "-j", "qrels"), "foveal: no measure given"),
         (("run", "-j", "qrels", "-m", "iP@curve"), "foveal: only curves are asked for"),
         (("run", "-j", "qrels", "-m", "AiP", "--by", "AP"), "foveal: no measure 'AP' in the res"),
         (("run", "-j", "qrels", "-m", "num_ret", "--by", "num_ret"), "foveal: num_ret counts"),

@@ -22,6 +22,7 @@ from foveal.model import Judgements, Results
 from foveal.model.graphs import Axis, Graph, Line
 from foveal.model.result_object import Result
 from foveal.model.tables import Place, Table
+from foveal.spans import Floats, Ints
 
 TABLES = ("means", "ranks", "pairs", "summary")
 _MOST_PAIRS = 45
@@ -134,10 +135,13 @@ class Comparison(Result):
             verdict = f"they are equivalent within {settings.margin:g}"
         chance = "< 0.001" if p < 0.0005 else f"= {p:.2f}" if p >= 0.0995 else f"= {p:.3f}"
         score = f"{lost:.2g}" if lost < 10 else f"{lost:.0f}"
-        text = f"{lead} {score} {measure}; with {topics} {verdict}, p {chance}"
+        certainly = ", whatever the unjudged text holds" if pairs.certain[k] else ""
+        text = f"{lead} {score} {measure}{certainly}; with {topics} {verdict}, p {chance}"
         needed = row["topics_needed"]
         if row["verdict"] == "inconclusive" and settings.tests[0] == "t" and needed:
             text += f"; about {needed} topics would show it" if needed > row["topics"] else ""
+        if pairs.extremes is not None and not certainly:
+            text += "; unjudged text may hold enough to reverse it"
         return f"{text}."
 
     # -- tables ------------------------------------------------------------------------------------
@@ -230,6 +234,9 @@ class Comparison(Result):
             header.append("equivalence")
             test = "corrected p of two one-sided t-tests"
             notes.append(f"equivalence: {test}, margin {settings.margin:g}")
+        if pairs.extremes is not None:
+            header += ["least", "greatest"]
+            notes.append("least to greatest: the difference over all that unjudged text may hold")
         for k, row in enumerate(pairs.table.head(len(pairs.first)).iter_rows(named=True)):
             p = [
                 values[k]
@@ -241,6 +248,8 @@ class Comparison(Result):
             cells += [f"{row['effect']:+.2f}", "{wins}/{ties}/{losses}".format(**row)]
             cells += [str(row["topics_needed"] or "none")]
             cells += ["<0.0001" if value < 0.00005 else f"{value:.4f}" for value in p]
+            if pairs.extremes is not None:
+                cells += [f"{ends[k]:+.4f}" for ends in pairs.extremes]
             rows.append((row["run"], row["other"], *cells, row["verdict"]))
         smaller = "" if pairs.scores.higher_is_better else ", smaller is better"
         return Table(
@@ -288,6 +297,22 @@ class Comparison(Result):
         return graphs
 
 
+def _find_extremes(
+    results: Results, scores: ScoreMatrix, first: Ints, second: Ints
+) -> tuple[Floats, Floats] | None:
+    """Return the least and the greatest mean difference of each pair; None without bounds."""
+    bounds, names, shared = results.bounds, results.runs, np.isin(results.topics, scores.topics)
+    if bounds is None or np.isnan(bounds.low.only([scores.measure]).values[:, shared]).any():
+        return None
+
+    def find_least(i: int, j: int) -> float:
+        return float(bounds.find_least(scores.measure, names[i], names[j])[shared].mean())
+
+    pairs = list(zip(first.tolist(), second.tolist(), strict=True))
+    least = np.array([find_least(i, j) for i, j in pairs])
+    return least, -np.array([find_least(j, i) for i, j in pairs])
+
+
 def compare(
     runs: Results | RunLike | Sequence[RunLike],
     judgements: Judgements | str | Path | Sequence[str | Path] | None = None,
@@ -314,7 +339,8 @@ def compare(
         Names in `foveal.analysis.significance.TESTS`; verdicts go by the first.
     **options
         correction, tails, alpha, confidence, interval, resamples, seed, power and margin
-        as in `foveal.analysis.pairs.TestSettings`; and options of `foveal.evaluate`.
+        as in `foveal.analysis.pairs.TestSettings`; and options of `foveal.evaluate`. With
+        ``bounds=True`` each pair has its least and greatest difference over the unjudged text.
 
     Examples
     --------
@@ -363,7 +389,8 @@ def compare(
             # Intervals of groups hold for all groups together with the asked confidence.
             confidence = 1 - (1 - settings.confidence) / groups
             own_settings = replace(settings, confidence=confidence) if groups > 1 else settings
-            found.append(Pairs(scores, first, second, own_settings, groups))
+            extremes = _find_extremes(results, scores, first, second)
+            found.append(Pairs(scores, first, second, own_settings, groups, extremes))
         if remark:
             noted.setdefault(remark, []).append(measure)
     warnings = [f"{some(labels)}: {remark}" for remark, labels in noted.items()]

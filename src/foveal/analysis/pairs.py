@@ -99,6 +99,8 @@ class Pairs:
     second: Ints
     settings: TestSettings
     groups: int = 1
+    extremes: tuple[Floats, Floats] | None = None
+    """Least and greatest mean difference of each pair over the unjudged text, if that is known."""
 
     @property
     def measure(self) -> str:
@@ -150,6 +152,19 @@ class Pairs:
             return None
         p = significance.equivalence_test(self.differences, self.settings.margin)
         return p, significance.correct(p, self.settings.correction, self.groups)
+
+    @cached_property
+    def certain(self) -> Ints:
+        """1 where the first run is better whatever the unjudged text holds, -1 the second, else 0.
+
+        Differences that may be rounding errors do not count.
+        """
+        if self.extremes is None:
+            return np.zeros(len(self.first), dtype=np.int64)
+        least, greatest = self.extremes
+        rounding = 1e-12 * np.abs(self.scores.values).max(initial=0.0)
+        signs: Ints = (least > rounding).astype(np.int64) - (greatest < -rounding)
+        return signs * self.scores.sign
 
     @cached_property
     def verdicts(self) -> tuple[str, ...]:
@@ -234,6 +249,11 @@ class Pairs:
         verdicts: dict[str, Any] = {"verdict": self.verdicts}
         if self.equivalence is not None:
             verdicts["p_equivalence"], verdicts["p_equivalence_corrected"] = self.equivalence
+        if self.extremes is not None:
+            verdicts["least_difference"], verdicts["greatest_difference"] = self.extremes
+            pairs_of_names = zip(one["run"], two["run"], self.certain.tolist(), strict=True)
+            beats = [(None, run, other)[sign] for run, other, sign in pairs_of_names]
+            verdicts["certainly_better"] = pl.Series(beats, dtype=pl.String)
         for part, prefix in ((one, ""), (two, "other_")):
             ranks = part.select("probability_best", "rank_low", "rank_high")
             verdicts |= {f"{prefix}{column.name}": column for column in ranks}

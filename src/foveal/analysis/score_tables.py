@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from foveal.analysis.score_matrix import parse_label
-from foveal.errors import counted
+from foveal.errors import counted, some
 from foveal.model import Results
 from foveal.model.run import ALL
-from foveal.model.tables import Table
+from foveal.model.tables import Table, format_cell
 
 
 def tabulate_scores(
@@ -61,3 +61,25 @@ def tabulate_scores(
         title += ", best in bold" if runs > 1 else ""
     header = (*names, *((labels or {}).get(label, label) for label in results.measures))
     return Table(header, tuple(rows), frozenset(best), len(names), title, name="scores")
+
+
+def tabulate_bounds(results: Results, labels: Mapping[str, str] | None = None) -> list[Table]:
+    """Return a table of the bounds of means over the unjudged text; none without bounds."""
+    if results.bounds is None:
+        return []
+    rows, without = list[tuple[str, ...]](), list[str]()
+    kinds = results.meta.get("bounds", {})
+    for k, label in enumerate(results.measures):
+        name, kind = (labels or {}).get(label, label), kinds.get(label.partition("[")[0], "")
+        if kind == "none":
+            without.append(name)
+            continue
+        for i, run in enumerate(results.runs):
+            parts = (results, results.bounds.low, results.bounds.high)
+            cells = (format_cell(float(part.overall[i, k])) for part in parts)
+            rows.append((name, run, *cells, kind))
+    notes = ["exact: some completion of the judgements reaches it; proven: none passes it"]
+    notes += [f"no bounds are known for {some(without)}"] if without else []
+    header = ("measure", "run", "score", "least", "greatest", "bounds")
+    title = "Least and greatest scores over the unjudged text"
+    return [Table(header, tuple(rows), labels=2, title=title, notes=tuple(notes), name="bounds")]

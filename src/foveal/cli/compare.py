@@ -66,7 +66,7 @@ _WORSE = ("significantly", "at-all")
     "Test whether runs are equivalent: their means differ by less than X.",
     type=click.FloatRange(0, min_open=True),
 )
-@opt.shared_options("groups summary output")
+@opt.shared_options("bounds groups summary output")
 @opt.format_option(
     opt.FORMATS,
     "; tsv and csv hold a row for each measure, pair and test, json also the runs and the settings",
@@ -84,7 +84,8 @@ def command(
 
     Every pair of runs, or every run and the baseline, is compared on the topics that all runs
     have a score on. RUN is a file, or a directory of them. Without judgements (-j) the files are
-    results that 'foveal evaluate -f json' saved, and nothing is scored again.
+    results that 'foveal evaluate -f json' saved, and nothing is scored again. Runs are
+    scored with -t rag if neither -m nor -t is given.
     """
     from foveal.analysis.comparison import compare
     from foveal.bridges import gates

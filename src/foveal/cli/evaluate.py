@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     --define=NAME=PATH...  Path that replaces $NAME in the paths of --config; repeatable.
     """
 )
-@opt.shared_options("groups summary per_topic output")
+@opt.shared_options("bounds groups summary per_topic output")
 @opt.format_option(more="; json holds every topic and can be read back")
 @click.pass_context
 def command(
@@ -62,7 +62,8 @@ def command(
     """Score runs against judgements, topic by topic and over all topics.
 
     Runs and judgements may be in any format Foveal reads, compressed or not; - is standard
-    input. 'foveal measures' lists the measures, 'foveal measures --presets' the official tasks.
+    input. 'foveal measures' lists the measures, 'foveal measures --presets' the presets. Without
+    -m and -t the preset is rag.
     """
     config, define, tasks, summary, form, output, per_topic = map(
         options.pop, ("config", "define", "tasks", "summary", "form", "output", "per_topic")
@@ -72,6 +73,8 @@ def command(
         if measures or tasks or fail_under or summary:
             unused = "--measure, --task, --fail-under and --summary"
             raise UsageError(f"--config names the measures; leave out {unused}")
+        if options["bounds"]:
+            raise UsageError("--bounds is for the measures of -m and -t, not of --config")
         _evaluate_configuration(config, define, runs, judgements, form, shown, options)
         return
     if not runs or not judgements:

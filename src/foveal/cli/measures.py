@@ -54,7 +54,7 @@ _ESTABLISHED = (
     ),
 )
 @click.argument("name", required=False, type=MEASURE)
-@option("--presets", "List the official settings, or all measures of one.")
+@option("--presets", "List the presets, or all measures of one.")
 @option("--properties", "Compare families of measures by what they reward.")
 def command(name: str | None, *, presets: bool, properties: bool) -> None:
     """List the measures, or explain one: formula, parameters, source, example."""

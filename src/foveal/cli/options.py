@@ -294,7 +294,7 @@ max_bytes_option = option(
 _SHARED = list_options(
     f"""
     -m --measure=M... measures  Measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.
-    -t --task=PRESET... tasks  Official settings, such as 2009.Focused.
+    -t --task=PRESET... tasks  Preset of measures and rules, such as 2009.Focused or rag.
 
     Judgements and topics:
     --topics={"|".join(TOPIC_POLICIES)}  Average over all judged topics (missing ones score 0),
@@ -303,6 +303,7 @@ _SHARED = list_options(
         mean, or count them as 0.
     --only-topics=LIST|@FILE  Use only these topics, such as 1,2,3, or those listed in a file.
     --pools=LIST  Use only the assessments of these pools, such as 275,297.
+    --bounds  Also give the least and the greatest score that unjudged text of the runs allows.
     --groups=FILE  Groups of topics, lines topic<TAB>group or JSON Lines: score each group, too.
     --topics-file=PATH  The topic statements, with castitles for --cas and structured tasks.
     --exclude-tags=LIST  Drop these elements from the judgements, such as collectionlink.

@@ -24,7 +24,7 @@ from foveal.cli.texts import find_texts
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @opt.scoring_options()
 @opt.option("--by=M", "The measure that decides which run is best [default: the first].")
-@opt.shared_options("groups output")
+@opt.shared_options("bounds groups output")
 @click.pass_context
 def command(
     context: click.Context, /, runs: tuple[str, ...], judgements: tuple[str, ...], **options: Any
@@ -34,7 +34,7 @@ def command(
     The page is one file that opens in a browser without a network: a table of all scores with
     significance and confidence intervals, graphs, every topic, and with the texts (--texts, or a
     collection -C with its --documents) the text with the relevant and the returned passages.
-    RUN is a file, or a directory of runs.
+    RUN is a file, or a directory of runs. Without -m and -t the preset is rag.
     """
     from foveal.report.page import report_page
 

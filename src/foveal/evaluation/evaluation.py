@@ -461,6 +461,7 @@ def evaluate(
     executor: Executor | None = None,
     progress: Callable[[], None] | None = None,
     memory: int | str | None = None,
+    bounds: bool = False,
     **options: Any,
 ) -> Results:
     """Score runs against judgements.
@@ -473,7 +474,7 @@ def evaluate(
         others are a list of ``run_of(results, name=...)``.
     judgements, measures, **options
         The parameters of `foveal.Evaluation`, such as `task` and `collection`, and the fields of
-        `foveal.evaluation.Options`.
+        `foveal.evaluation.Options`. Without measures and task, the task is ``rag``.
     executor : concurrent.futures.Executor, optional
         Where runs are scored; by default in a thread per core. Other processes
         (`foveal.executors`) read the files themselves.
@@ -482,6 +483,9 @@ def evaluate(
     memory : int or str, optional
         What each task may use for a run, in bytes or as in ``"2G"``, by default a share of what is
         free; larger files are read in groups of topics, from temporary files in ``TMPDIR``.
+    bounds : bool
+        Also compute `Results.bounds`: the least and the greatest score over the unjudged text of
+        all runs. These are in memory together, and are scored in this process.
 
     Examples
     --------
@@ -507,6 +511,12 @@ def evaluate(
         given = runs_of(runs)
     if not given:
         raise UsageError("no run given")
+    task, defaults = options.get("task"), list[str]()
+    if (task is None and not measures) or str(task).casefold() == "rag":
+        from foveal.evaluation.presets import DEFAULT, choose_rag
+
+        options["task"] = choose_rag(given)
+        defaults = [DEFAULT.format(options["task"])] if task is None else []
     evaluation: Evaluation
     threads = None
     score: Callable[[Evaluation, RunLike], tuple[Scores, ...]] = Evaluation.score
@@ -514,6 +524,16 @@ def evaluate(
     inputs = [*given, *files] if isinstance(files, (list, tuple)) else given
     paths = [Path(file) for file in inputs if isinstance(file, (str, Path)) and file != STDIN]
     small = all(path.is_file() and path.stat().st_size <= _LARGE for path in paths)
+    if bounds:
+        if memory is not None:
+            raise UsageError(
+                "bounds take all runs in memory at once; leave out the limit of memory"
+            )
+        from foveal.evaluation.bounding import score_with_bounds
+
+        evaluation = Evaluation(judgements, measures, **options)
+        evaluation.warnings += defaults
+        return score_with_bounds(evaluation, given, progress)
     if memory is not None or not small:  # or missing, a folder, a pattern or a pipe
         from foveal.evaluation.large import GroupedEvaluation, prepare
 
@@ -522,8 +542,15 @@ def evaluate(
             threads, executor = 1, executor if isinstance(executor, ThreadPoolExecutor) else None
     else:
         evaluation = Evaluation(judgements, measures, **options)
+    evaluation.warnings += defaults
     scores = map_runs(score, evaluation, given, executor, progress, threads=threads)
-    return evaluation.results(scores)
+    try:
+        return evaluation.results(scores)
+    except InputError as error:
+        if defaults and error.problems[0].code.startswith("measure.needs_"):
+            hint = "no measure is given, and -t rag cannot score these files; name measures (-m)"
+            raise InputError(error.problems, summary=hint) from None
+        raise
 
 
 def map_runs(

@@ -1,24 +1,27 @@
-"""Official settings: the measures and rules that each year's organisers reported."""
+"""Presets: the measures and rules of each year's official tasks, and those for RAG."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
+from pathlib import Path
 
-from foveal.errors import UsageError
+from foveal.errors import InputError, UsageError
 from foveal.evaluation.score_warnings import list_measures
+from foveal.files.source import read_head
 from foveal.measures import Measure, parse_measures
+from foveal.model.run import Run
 
 
 @dataclass(frozen=True)
 class Preset:
-    """The official settings of one task."""
+    """The settings of one task."""
 
     name: str
-    """``YEAR.Task``."""
+    """``YEAR.Task``, or ``rag``."""
     texts: tuple[str, ...]
     """Measures in text form."""
     overlap: str | None = None
@@ -151,6 +154,24 @@ def _list_presets() -> Iterator[Preset]:
     yield Preset("2010.RestrictedRelevantInContext", restricted, document_limit=500)
     yield Preset("2010.RestrictedFocused", ("charP(budget=1000)",), topic_limit=1000)
 
+    # Chunks for a language model; text that overlapping chunks share counts once.
+    for name, unit in ((RAG, ""), (RAG_TOKENS, ",unit=tokens")):
+        yield Preset(name, tuple(text.format(unit=unit) for text in _RAG_TEXTS), overlap="union")
+
+
+RAG, RAG_TOKENS = "rag", "rag.tokens"
+_RAG_TEXTS = (
+    "charR@5",
+    "charP@5",
+    "nDCG(unit=passage)@10",
+    "RR(unit=passage)",
+    "charR(budget=2000{unit})",
+    "answered",
+    "Redundancy",
+)
+DEFAULT = "no measure given, scored with the preset for RAG (-t {})"
+"""The note where the preset is used because no measure and no task is named."""
+_HEAD = 1 << 16
 
 _EARLY = (5, 10, 25, 50)
 _GRADES_2005 = ("gen5", "strict5", "genLifted")
@@ -202,3 +223,27 @@ def find_preset(name: str) -> Preset:
     near = get_close_matches(key, by_key, 3, 0.5)
     hint = f"; did you mean {' or '.join(by_key[match] for match in near)}?" if near else ""
     raise UsageError(f"unknown task {name!r}{hint} ('foveal measures --presets' lists them)")
+
+
+def choose_rag(runs: Sequence[Run | str | Path]) -> str:
+    """Return the RAG preset for these runs: in tokens if all of them give tokens.
+
+    >>> choose_rag([Run.from_results({"1": [("d", 0, 9)]})])
+    'rag'
+    """
+    return RAG_TOKENS if all(map(_has_tokens, runs)) else RAG
+
+
+def _has_tokens(run: Run | str | Path) -> bool:
+    """Return True if a run, or the first lines of its file, give tokens."""
+    if isinstance(run, Run):
+        return run.tokens is not None
+    try:
+        head = read_head(run, _HEAD)
+    except (OSError, ValueError, InputError):  # reported when it is read
+        return False
+    if head.startswith(b"PAR1"):
+        import polars as pl
+
+        return "tokens" in pl.read_parquet_schema(run)
+    return b'"tokens"' in head

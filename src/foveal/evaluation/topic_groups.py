@@ -128,10 +128,12 @@ def add_groups(results: Results, groups: Groups | str | Path) -> Results:
     meta["warnings"] = [*results.meta.get("warnings", ()), *warnings]
     if lower:
         meta["lower_is_better"] = lower
+    bounds = results.bounds and results.bounds.map(lambda own: add_groups(own, members))
     return replace(
         results,
         measures=tuple(labels),
         values=np.stack(values, axis=2),
         overall=np.stack(overall, axis=1),
         meta=meta,
+        bounds=bounds,
     )

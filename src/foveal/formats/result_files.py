@@ -13,7 +13,6 @@ from foveal.files.source import Source
 from foveal.formats import Format, json_kind, parse_with
 from foveal.model import Results
 
-_FIELDS = ("run", "topic", "measure", "value")
 _WORDS = {"None": "none", "True": "true", "False": "false"}
 
 
@@ -45,6 +44,11 @@ def _no_formula(field: str) -> str:
     return field
 
 
+def _write_csv(results: Results, *, per_topic: bool) -> str:
+    tidy = results.tidy(per_topic=per_topic)
+    return separated(tidy.columns, tidy.iter_rows(), "csv")
+
+
 def _write_parquet(results: Results, *, per_topic: bool) -> bytes:
     buffer = io.BytesIO()
     results.tidy(per_topic=per_topic).write_parquet(buffer)
@@ -53,7 +57,7 @@ def _write_parquet(results: Results, *, per_topic: bool) -> bytes:
 
 DATA_FORMATS: dict[str, Callable[..., str | bytes]] = {
     "tsv": Results.to_tsv,
-    "csv": lambda results, **topics: separated(_FIELDS, results.rows(**topics), "csv"),
+    "csv": _write_csv,
     "json": lambda results, **_: results.to_json(),
     "jsonl": lambda results, **topics: "\n".join([*results.written("json", **topics), ""]),
     "parquet": _write_parquet,

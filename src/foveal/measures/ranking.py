@@ -85,10 +85,11 @@ def rank_documents(alignment: Alignment) -> Ranking:
 
 def list_documents(gold: Gold) -> Sought:
     """Return the grades of the judged documents of each topic."""
-    return _sort_grades(gold.judgements.topic, gold.cached(grade_documents), len(gold.topics))
+    return sort_grades(gold.judgements.topic, gold.cached(grade_documents), len(gold.topics))
 
 
-def _sort_grades(topic: Ints, grade: Floats, topics: int) -> Sought:
+def sort_grades(topic: Ints, grade: Floats, topics: int) -> Sought:
+    """Return grades by topic, from the highest down."""
     order = np.lexsort((-grade, topic))
     return Sought(np.searchsorted(topic[order], np.arange(topics + 1)), grade[order])
 
@@ -146,7 +147,7 @@ def rank_passages(alignment: Alignment, share: float) -> Ranking:
 def list_passages(gold: Gold) -> Sought:
     """Return the grades of the gold passages of each topic."""
     passages = gold.cached(merge_passages)
-    return _sort_grades(gold.judgements.topic[passages.row], passages.grade, len(gold.topics))
+    return sort_grades(gold.judgements.topic[passages.row], passages.grade, len(gold.topics))
 
 
 # -- measures ------------------------------------------------------------------------------------
@@ -180,6 +181,13 @@ class _Ranked(Measure):
 
     def list_sought(self, gold: Gold) -> Sought:
         return gold.cached(list_documents if self.unit == "document" else list_passages)
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return self.score_ranking(self.rank_run(alignment), alignment)
+
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
+        """Return the score of a ranking of what the run returns on every judged topic."""
+        raise NotImplementedError  # pragma: no cover - every measure of this kind defines it
 
 
 def _cut_ranking(
@@ -216,13 +224,14 @@ class NormalizedDCG(_Ranked):
 
     dcg = Choice("log2|exp-log2", "gain: the grade g, or 2^g - 1", first=True)
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found, sought = self.rank_run(alignment), self.list_sought(alignment.gold)
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
+        sought = self.list_sought(alignment.gold)
         ideal = Ranking(sought.bounds, sought.grade, np.ones(len(sought.grade), dtype=bool))
-        dcg, best = self._sum_gains(found), self._sum_gains(ideal.keep_first(self.rank))
+        dcg, best = self.sum_gains(found), self.sum_gains(ideal.keep_first(self.rank))
         return alignment.fill_topics(dcg / np.where(best > 0, best, 1.0)[alignment.judged_topic])
 
-    def _sum_gains(self, ranking: Ranking) -> Floats:
+    def sum_gains(self, ranking: Ranking) -> Floats:
+        """Return the discounted cumulative gain of each topic of a ranking."""
         gain = np.maximum(ranking.grade, 0.0)
         if self.dcg == "exp-log2":
             gain = np.exp2(gain) - 1
@@ -242,8 +251,7 @@ class ReciprocalRank(_Binary):
     formula = "RR = 1 / (rank of the first relevant entry)"
     example = Example(_RUN, 0.5)
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found = self.rank_run(alignment)
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
         hits = np.flatnonzero(found.grade >= self.rel)
         first = np.searchsorted(hits, found.bounds[:-1])
         at = np.append(hits, len(found.grade))[first]
@@ -260,8 +268,7 @@ class Success(_Binary):
     formula = "Success[k] = 1 if any of the first k entries is relevant, else 0"
     example = Example(_RUN, 1, "Success@2")
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found = self.rank_run(alignment)
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
         hits = sum_first(found.grade >= self.rel, found.bounds)
         return alignment.fill_topics(np.minimum(hits, 1))
 
@@ -273,8 +280,7 @@ class PrecisionAtR(_Binary):
     formula = "Rprec = (relevant entries among the first R) / R"
     example = Example(_RUN, 0.5)
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found = self.rank_run(alignment)
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
         sought = self.list_sought(alignment.gold).count_grades(at_least=self.rel)
         own = sought[alignment.judged_topic]
         hits = (found.grade >= self.rel) & (found.rank < np.repeat(own, np.diff(found.bounds)))
@@ -297,8 +303,7 @@ class RankBiasedPrecision(_Binary):
 
     p = Number(0.8, "probability of reading on", low=0.001, high=0.999999)
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found = self.rank_run(alignment)
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
         weight = np.where(found.grade >= self.rel, (1 - self.p) * self.p**found.rank, 0.0)
         return alignment.fill_topics(sum_first(weight, found.bounds))
 
@@ -354,8 +359,7 @@ class ExpectedReciprocalRank(_Ranked):
                 f"{largest:g} or more"
             )
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found = self.rank_run(alignment)
+    def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
         highest = self.max_grade
         if highest is None:
             highest = float(self.list_sought(alignment.gold).grade.max(initial=0.0))

@@ -32,6 +32,8 @@ class _SavedRow(TypedDict):
     topic: str
     measure: str
     value: float | None
+    low: NotRequired[float | None]
+    high: NotRequired[float | None]
 
 
 class _SavedResults(TypedDict):
@@ -60,6 +62,8 @@ class Results(Locked):
     meta: Mapping[str, Any] = field(default_factory=dict)
     """Provenance: version, options, inputs with their sha256, topics judged, in the run and
     averaged, warnings."""
+    bounds: Bounds | None = None
+    """Bounds of the scores over the unjudged text, if they were asked for."""
 
     def __repr__(self) -> str:
         return (
@@ -98,7 +102,7 @@ class Results(Locked):
 
     def rows(self, *, per_topic: bool = True) -> Iterator[tuple[str, str, str, float]]:
         """Return tidy rows (run, topic, measure, value) in that order, with ``all`` last."""
-        yield from self.tidy(per_topic=per_topic).iter_rows()
+        yield from self.tidy(per_topic=per_topic)[:, :4].iter_rows()
 
     def written(self, form: str, *, per_topic: bool = True) -> list[str]:
         """Return the rows as texts in a form, ``tsv`` or ``json``: a million in a second.
@@ -108,16 +112,22 @@ class Results(Locked):
         """
         quote: Callable[[str], str] = str
         row, odd, rows = "%s\t%s\t%s\t%s", dict[str, str](), list[str]()
+        ends = "\t%s\t%s"
         if form == "json":
-            row = '{"run": %s, "topic": %s, "measure": %s, "value": %s}'
+            row = '{"run": %s, "topic": %s, "measure": %s, "value": %s'
+            ends = ', "low": %s, "high": %s'
             quote, odd = partial(json.dumps, ensure_ascii=False), _ODD_IN_JSON
+        row += (ends if self.bounds else "") + ("}" if form == "json" else "")
         topics, measures = [*map(quote, (*self.topics, ALL))], [*map(quote, self.measures)]
         shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
-        values = np.concatenate([self.values, self.overall[:, None]], axis=1)
+        parts = (self, self.bounds.low, self.bounds.high) if self.bounds else (self,)
+        columns = [np.concatenate([p.values, p.overall[:, None]], axis=1) for p in parts]
         for i, run in enumerate(map(quote, self.runs)):
             for j in np.flatnonzero(shown[i]).tolist():
-                scores = zip(measures, map(repr, values[i, j].tolist()), strict=True)
-                rows += [row % (run, topics[j], name, odd.get(text, text)) for name, text in scores]
+                texts = [[*map(repr, values[i, j].tolist())] for values in columns]
+                if odd:
+                    texts = [[odd.get(text, text) for text in own] for own in texts]
+                rows += [row % (run, topics[j], *own) for own in zip(measures, *texts, strict=True)]
         return rows
 
     def to_tsv(self, *, per_topic: bool = True) -> str:
@@ -126,19 +136,28 @@ class Results(Locked):
             if not {*"\t\n\r"}.isdisjoint(name):
                 raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
         rows = self.written("tsv", per_topic=per_topic)
-        return "\n".join(["run\ttopic\tmeasure\tvalue", *rows, ""])
+        header = "\t".join(["run\ttopic\tmeasure\tvalue", *["low", "high"] * bool(self.bounds)])
+        return "\n".join([header, *rows, ""])
 
     def tidy(self, *, per_topic: bool = True) -> pl.DataFrame:
-        """Return the rows as a Polars frame with columns run, topic, measure, value."""
+        """Return the rows as a Polars frame with columns run, topic, measure, value.
+
+        With bounds also low and high.
+        """
         shown = np.pad(self.counted & per_topic, ((0, 0), (0, 1)), constant_values=True)
-        values = np.concatenate([self.values, self.overall[:, None]], axis=1)
-        index = np.nonzero(np.broadcast_to(shown[:, :, None], values.shape))
+        parts = {"value": self}
+        parts |= {"low": self.bounds.low, "high": self.bounds.high} if self.bounds else {}
+        values = {
+            name: np.concatenate([part.values, part.overall[:, None]], axis=1)
+            for name, part in parts.items()
+        }
+        index = np.nonzero(np.broadcast_to(shown[:, :, None], values["value"].shape))
         names = {"run": self.runs, "topic": (*self.topics, ALL), "measure": self.measures}
         columns = {
             kind: pl.Series(own, dtype=pl.String).gather(index[axis])
             for axis, (kind, own) in enumerate(names.items())
         }
-        return pl.DataFrame({**columns, "value": values[index]})
+        return pl.DataFrame({**columns, **{name: own[index] for name, own in values.items()}})
 
     def wide(self, *, per_topic: bool = False) -> pl.DataFrame:
         """Return one row per run (and topic), one column per measure."""
@@ -187,8 +206,17 @@ class Results(Locked):
         except msgspec.ValidationError as error:
             raise ValueError(str(error)) from None
         rows = saved["results"]
-        tidy = [(row["run"], row["topic"], row["measure"], row["value"]) for row in rows]
-        return cls.from_tidy(tidy, saved.get("meta", {}))
+        meta = saved.get("meta", {})
+        results = cls.from_tidy(
+            [(r["run"], r["topic"], r["measure"], r["value"]) for r in rows], meta
+        )
+        if not any("low" in row for row in rows):
+            return results
+        low = cls.from_tidy([(r["run"], r["topic"], r["measure"], r.get("low")) for r in rows], {})
+        high = cls.from_tidy(
+            [(r["run"], r["topic"], r["measure"], r.get("high")) for r in rows], {}
+        )
+        return replace(results, bounds=Bounds(low, high))
 
     @property
     def lower_is_better(self) -> frozenset[str]:
@@ -198,9 +226,10 @@ class Results(Locked):
     def only(self, measures: Sequence[str]) -> Results:
         """Return the results of these measures, each once and in this order."""
         at = [_find(self.measures, measure, "measure") for measure in dict.fromkeys(measures)]
-        measures = tuple(self.measures[k] for k in at)
+        bounds = self.bounds and self.bounds.map(lambda own: own.only(measures))
+        shown = tuple(self.measures[k] for k in at)
         values, overall = self.values[:, :, at], self.overall[:, at]
-        return replace(self, measures=measures, values=values, overall=overall)
+        return replace(self, measures=shown, values=values, overall=overall, bounds=bounds)
 
     def without_groups(self) -> Results:
         """Return the results without the scores of groups of topics, such as ``AiP[group]``."""
@@ -213,7 +242,8 @@ class Results(Locked):
         """Return the results of these runs, each once and in this order."""
         at = [_find(self.runs, run, "run") for run in dict.fromkeys(runs)]
         columns = {name: getattr(self, name)[at] for name in ("values", "counted", "overall")}
-        return replace(self, runs=tuple(self.runs[i] for i in at), **columns)
+        bounds = self.bounds and self.bounds.map(lambda own: own.of_runs(runs))
+        return replace(self, runs=tuple(self.runs[i] for i in at), **columns, bounds=bounds)
 
     @classmethod
     def joined(cls, parts: Sequence[Results]) -> Results:
@@ -221,7 +251,7 @@ class Results(Locked):
 
         Parts scored with different judgements, collections, tasks or options are joined all the
         same, and a warning lists their runs. The meta has the inputs of all parts, and the settings
-        they have in common.
+        they have in common. Bounds are lost: they are about the runs of one part.
         """
         if len(parts) == 1:
             return parts[0]
@@ -261,6 +291,41 @@ class Results(Locked):
             values[place] = number
             counted[place[:2]] = True
         return cls(runs, topics, measures, values[:, :-1], counted[:, :-1], values[:, -1], meta)
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The least and the greatest scores that the unjudged text of all runs may turn scores into.
+
+    ``meta["bounds"]`` of the results says which are exact, and which are only proven: no score
+    passes them. Those of other measures are ``nan``.
+    """
+
+    low: Results
+    high: Results
+    least: Mapping[str, Callable[[int, int], Floats]] = field(default_factory=dict)
+    """By measure, a function of the numbers of two runs: least difference on each topic."""
+    runs: tuple[str, ...] = ()
+    """The runs that have these numbers."""
+
+    def map(self, function: Callable[[Results], Results]) -> Bounds:
+        """Return the bounds after the same change to both results."""
+        return replace(self, low=function(self.low), high=function(self.high))
+
+    def find_least(self, measure: str, run: str, other: str) -> Floats:
+        """Return the least difference of two runs on each topic, the first minus the second.
+
+        That is over all completions of the judgements that the runs share, as far as it is known,
+        else the low bound of the one less the high bound of the other.
+        """
+        k = _find(self.low.measures, measure, "measure")
+        i, j = (_find(self.low.runs, name, "run") for name in (run, other))
+        least: Floats = self.low.values[i, :, k] - self.high.values[j, :, k]
+        own = measure.partition("[")[0]  # of a group of topics
+        if own in self.least:
+            i, j = (_find(self.runs, name, "run") for name in (run, other))
+            least = np.where(np.isnan(least), np.nan, self.least[own](i, j))
+        return least
 
 
 def _format_column(values: Floats) -> list[str]:

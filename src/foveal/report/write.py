@@ -6,7 +6,7 @@ import io
 from inspect import signature
 from typing import Any
 
-from foveal.analysis.score_tables import tabulate_scores
+from foveal.analysis.score_tables import tabulate_bounds, tabulate_scores
 from foveal.errors import UsageError
 from foveal.formats.result_files import DATA_FORMATS, separated
 from foveal.model import Results
@@ -56,7 +56,9 @@ def render(
         table = tabulate_scores(result, titled=form != "table", **shown)
         if width is not None and table.width > width:
             table = min(table, table.transpose(), key=lambda table: table.width)
-        return format_tables([table], form, bold=bold)
+        return format_tables(
+            [table, *tabulate_bounds(result, shown.get("labels"))], form, bold=bold
+        )
     of_tables, of_rows = (set(signature(part).parameters) for part in (result.tables, result.rows))
     if form in TABLE_FORMATS:
         tables = list(result.tables(**{n: v for n, v in shown.items() if n in of_tables}))

@@ -20,10 +20,17 @@ import polars as pl
 
 from foveal.analysis.comparison import compare
 from foveal.analysis.score_matrix import check_assessors, select_labels
+from foveal.analysis.score_tables import tabulate_bounds
 from foveal.collection import SourceTexts
 from foveal.errors import UsageError
 from foveal.evaluation import find_preset
-from foveal.evaluation.evaluation import Evaluation, RunLike, map_runs
+from foveal.evaluation.evaluation import (
+    Evaluation,
+    RunLike,
+    evaluate,
+    map_runs,
+)
+from foveal.evaluation.presets import DEFAULT, choose_rag
 from foveal.formats import read_judgements, read_topics
 from foveal.measures import Measure, find_measure, parse_measures
 from foveal.measures.measure import CURVE, OverlapRule
@@ -68,13 +75,14 @@ def report_page(
     command: str = "",
     executor: Executor | None = None,
     progress: Callable[[], None] | None = None,
+    bounds: bool = False,
     **options: Any,
 ) -> Page:
     """Score runs and write a page about them.
 
     Parameters
     ----------
-    runs, judgements, task, collection, executor, progress, **options
+    runs, judgements, task, collection, executor, progress, bounds, **options
         As for `foveal.evaluate`.
     measures : texts of measures
         ``@curve`` makes a graph, not columns of the table.
@@ -100,6 +108,10 @@ def report_page(
     if options.get("cas"):
         options |= {"documents": documents, "name_from": name_from}
     given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
+    defaults: list[str] = []
+    if (task is None and not measures) or str(task).casefold() == "rag":
+        named, task = task, choose_rag(runs)
+        defaults = [] if named else [DEFAULT.format(task)]
     preset = None if task is None else find_preset(task)
     single = [
         text
@@ -120,6 +132,7 @@ def report_page(
     evaluation = Evaluation(
         given, [*measures, *points], task=task, collection=collection, **options
     )
+    evaluation.warnings += defaults
     profile = partial(profile_run, gains=None if gained is None else gain_measures(gained)[0])
     profiles = list(map_runs(profile, evaluation, list(runs), executor, progress))
     everything = evaluation.results([own.scores for own in profiles])
@@ -152,6 +165,11 @@ def report_page(
         by=leading,
         command=command,
     )
+    if bounds:
+        options |= {"task": task, "collection": collection}
+        bounded = evaluate(list(runs), given, columns, bounds=True, **options)
+        (table,) = tabulate_bounds(bounded.only(results.measures))
+        data["bounds"] = {"header": table.header, "rows": table.rows, "notes": table.notes}
     returned = pl.concat(
         own.results.with_columns(pl.lit(number, pl.Int64).alias("run"))
         for number, own in enumerate(profiles)
@@ -267,6 +285,7 @@ def render_page(data: Mapping[str, Any]) -> str:
         answer=escape(best["text"]),
         rule=escape(data["rule"]),
         summary=_summary(data),
+        bounds=_bounds(data["bounds"]) if "bounds" in data else "",
         warnings=f"<ul>{warnings}</ul>" if warnings else "<p>No warnings.</p>",
         provenance=_provenance(data["provenance"]),
         command=escape(data["command"] or "(called from Python)"),
@@ -302,6 +321,20 @@ def _summary(data: Mapping[str, Any]) -> str:
     return (
         '<thead><tr><th scope="col" data-column="-1"><button type="button">run</button></th>'
         f"{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody>"
+    )
+
+
+def _bounds(table: Mapping[str, Any]) -> str:
+    """Return the section with the bounds of scores over the unjudged text."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table["header"])
+    rows = "\n".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table["rows"]
+    )
+    notes = "".join(f'<p class="note">{escape(note)}.</p>' for note in table["notes"])
+    return (
+        "<h3>Least and greatest scores over the unjudged text</h3>\n"
+        '<div class="scroll" tabindex="0" role="region" aria-label="Bounds of scores">'
+        f"<table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>{notes}"
     )
 
 
