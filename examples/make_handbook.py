@@ -20,19 +20,23 @@ LISTED = 10
 
 
 def cut_characters(text: str, size: int = 250) -> list[str]:
+    """Cut a text every `size` characters."""
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 def cut_sections(text: str) -> list[str]:
+    """Cut a text at its headings."""
     return [part.strip() for part in re.split(r"^(?=#)", text, flags=re.MULTILINE) if part.strip()]
 
 
 def cut_sentences(text: str) -> list[str]:
+    """Cut a text after its sentences, and leave out headings."""
     parts = re.split(r"(?<=[.:])\s+|\n\n+", text)
     return [part for part in parts if part.strip() and not part.startswith("#")]
 
 
 def list_words(text: str) -> list[str]:
+    """Return the words in lower case, cut to six letters so that plurals match."""
     return [word[:6] for word in re.findall(r"[a-z0-9]+", text.lower())]
 
 
@@ -52,6 +56,7 @@ def rank(question: str, chunks: list[tuple[str, str]]) -> list[tuple[float, str,
 
 
 def main() -> None:
+    """Write a run for each way to cut."""
     lines = (FOLDER / "questions.jsonl").read_text().splitlines()
     questions = {own["topic"]: own["title"] for own in map(json.loads, lines)}
     for cut in (cut_characters, cut_sections, cut_sentences):

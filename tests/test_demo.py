@@ -18,7 +18,7 @@ import pytest
 import foveal
 from command import Outcome, assert_refused, call
 from foveal.cli import main
-from foveal.cli.demo import find_campaign
+from foveal.cli.demo import find_examples
 
 ROOT = Path(__file__).resolve().parents[1]
 CAMPAIGN = ROOT / "examples" / "crossings"
@@ -37,7 +37,7 @@ def demo(base: Path) -> Outcome:
     """What the demo printed in ``my demo`` under `base`, a name that a shell would split."""
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
     with contextlib.chdir(base), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        main(["demo", "-o", "my demo", "--no-open"])
+        main(["demo", "--full", "-o", "my demo", "--no-open"])
         out.flush()
     return Outcome(0, out.buffer.getvalue().decode(), err.getvalue())  # type: ignore[attr-defined]
 
@@ -63,8 +63,8 @@ def test_it_goes_from_documents_to_a_report(demo: Outcome, base: Path) -> None:
     ]
     presets = set(re.findall(r"-t (\S+)", demo.out))
     assert presets == {"2009.Focused", "2005.CO.Thorough", "2009.RelevantInContext"}
-    assert all((base / "my demo" / name).stat().st_size for name in MADE)
-    assert "The report is 'my demo'/report.html" in demo.out
+    assert all((base / "my demo" / "crossings" / name).stat().st_size for name in MADE)
+    assert "The report is 'my demo'/crossings/report.html" in demo.out
 
 
 def test_what_is_printed_fits_a_terminal(demo: Outcome) -> None:
@@ -89,7 +89,8 @@ def test_the_commands_work_when_pasted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A shell finds the words, and each command then prints what the demo shows."""
-    shutil.copytree(CAMPAIGN, tmp_path / "my demo", ignore=shutil.ignore_patterns(*MADE))
+    place = tmp_path / "my demo" / "crossings"
+    shutil.copytree(CAMPAIGN, place, ignore=shutil.ignore_patterns(*MADE))
     words = r"""foveal() { printf '%s\0' "$@"; echo; }"""
     pasted = subprocess.run(
         [str(BASH), "-e", "-c", "\n".join([words, *commands(demo.out)])],
@@ -98,7 +99,7 @@ def test_the_commands_work_when_pasted(
         text=True,
         check=True,
     )
-    monkeypatch.chdir(tmp_path / "my demo")
+    monkeypatch.chdir(place)
     rest = iter(demo.out.splitlines())
     calls = [line.split("\0")[:-1] for line in pasted.stdout.splitlines()]
     assert len(calls) == len(commands(demo.out)) - 1  # the first is cd
@@ -107,11 +108,11 @@ def test_the_commands_work_when_pasted(
         assert outcome.code == 0, outcome.err
         assert all(line in rest for line in outcome.out.splitlines()), args  # in this order
     for name in MADE[1:]:
-        assert Path(name).read_bytes() == (base / "my demo" / name).read_bytes(), name
+        assert Path(name).read_bytes() == (base / "my demo" / "crossings" / name).read_bytes(), name
 
 
 def test_the_report_holds_the_scores_of_evaluate(demo: Outcome, base: Path) -> None:
-    page = (base / "my demo" / "report.html").read_text()
+    page = (base / "my demo" / "crossings" / "report.html").read_text()
     start = page.index('<script type="application/json" id="data">')
     text = page[page.index(">", start) + 1 : page.index("</script>", start)]
     data = json.loads(text)
@@ -119,7 +120,7 @@ def test_the_report_holds_the_scores_of_evaluate(demo: Outcome, base: Path) -> N
         sorted((CAMPAIGN / "runs").iterdir()),
         CAMPAIGN / "judgements.jsonl",
         task="2009.Focused",
-        collection=base / "my demo" / "crossings.fvx",
+        collection=base / "my demo" / "crossings" / "crossings.fvx",
         overlap="drop",
     )
     assert tuple(data["runs"]) == scores.runs
@@ -129,6 +130,22 @@ def test_the_report_holds_the_scores_of_evaluate(demo: Outcome, base: Path) -> N
         assert re.search(rf"^{run} +{shown}", demo.out, re.MULTILINE)
 
 
+def test_two_stories_fit_a_screen_and_a_half_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = call(capsys, "demo")
+    assert outcome.code == 0, outcome.err
+    first, _, second = outcome.out.partition("\n2. ")
+    for story in (first, second):
+        lines = story.splitlines()
+        assert len(lines) <= 60
+        assert max(map(len, lines)) <= 100
+    done = [line.split()[1] for line in commands(outcome.out) if line.startswith("foveal ")]
+    assert done == ["evaluate", "compare", "index", "evaluate", "report"]
+    assert (tmp_path / "foveal-demo" / "crossings" / "report.html").stat().st_size
+
+
 # -- its directory -------------------------------------------------------------------------------
 
 
@@ -136,14 +153,14 @@ def test_a_second_demo_restores_the_example_and_takes_in_own_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "foveal-demo"
+    folder = tmp_path / "foveal-demo" / "crossings"
     (folder / "runs").mkdir(parents=True)
-    (folder / ".foveal-demo").touch()  # as after a demo that was interrupted
+    (folder.parent / ".foveal-demo").touch()  # as after a demo that was interrupted
     (folder / "runs" / "mine.run").write_text(SOUND)
     (folder / "topics.jsonl").write_text("damaged")
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setenv("BROWSER", f"touch {tmp_path}/opened")
-    outcome = call(capsys, "demo")
+    outcome = call(capsys, "demo", "--full")
     assert outcome.code == 0, outcome.err
     assert not (tmp_path / "opened").exists()  # this is no terminal
     assert (folder / "topics.jsonl").read_bytes() == (CAMPAIGN / "topics.jsonl").read_bytes()
@@ -151,24 +168,6 @@ def test_a_second_demo_restores_the_example_and_takes_in_own_runs(
     saved = foveal.read_results(folder / "focused.json")
     assert len(saved.runs) == 9
     assert f"mine         {saved['mine', 'iP@0.00']:.4f}" in outcome.out
-
-
-def test_the_run_of_the_readme_takes_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    readme = (ROOT / "README.md").read_text()
-    found = re.search(r"<!-- file: my.run -->\n```text\n(.*?)```", readme, re.DOTALL)
-    assert found is not None
-    runs = tmp_path / "foveal-demo" / "runs"
-    runs.mkdir(parents=True)
-    (tmp_path / "foveal-demo" / ".foveal-demo").touch()
-    (runs / "my.run").write_text(found[1])
-    outcome = call(capsys, "demo", "--no-open")
-    assert outcome.code == 0, outcome.err
-    saved = foveal.read_results(tmp_path / "foveal-demo" / "focused.json")
-    assert saved["mine", "iP@0.00"] > 0
-    assert "mine" in (tmp_path / "foveal-demo" / "report.html").read_text()
 
 
 @pytest.mark.parametrize("content", ["file", "folder"])
@@ -206,24 +205,24 @@ def test_a_step_that_fails_ends_the_demo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    runs = tmp_path / "foveal-demo" / "runs"
+    runs = tmp_path / "foveal-demo" / "crossings" / "runs"
     runs.mkdir(parents=True)
     (tmp_path / "foveal-demo" / ".foveal-demo").touch()
     (runs / "mine.run").write_text("1 Q0 fords 1 high mine 0 200\n")
-    outcome = call(capsys, "demo", "--no-open")
+    outcome = call(capsys, "demo", "--full", "--no-open")
     assert outcome.code == 1
     assert commands(outcome.out)[-1].startswith("foveal validate ")
     assert "runs/mine.run:1: score 'high' is not a finite number" in outcome.out + outcome.err
     assert "This command ended with exit code 1, and the demo with it.\n" in outcome.err
     assert "take it out" in outcome.err
-    assert not (tmp_path / "foveal-demo" / "report.html").exists()
+    assert not (runs.parent / "report.html").exists()
 
 
 # -- where it comes from and where it is shown ---------------------------------------------------
 
 
 def test_a_checkout_has_the_campaign_in_its_examples() -> None:
-    assert find_campaign() == CAMPAIGN
+    assert find_examples() == CAMPAIGN.parent
 
 
 def test_an_installed_package_brings_the_campaign_along(tmp_path: Path) -> None:
@@ -253,11 +252,12 @@ def test_an_installed_package_brings_the_campaign_along(tmp_path: Path) -> None:
 
     done = run("--open")
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "foveal-demo" / "topics.jsonl").read_text() == topics.read_text()
-    report = (tmp_path / "foveal-demo" / "report.html").as_uri()
+    made = tmp_path / "foveal-demo" / "crossings"
+    assert (made / "topics.jsonl").read_text() == topics.read_text()
+    report = (made / "report.html").as_uri()
     assert (tmp_path / "opened").read_text().split() == [report]
 
-    shutil.rmtree(topics.parent)
+    shutil.rmtree(topics.parent / "runs")
     missing = run()
     assert missing.returncode == 2
-    assert missing.stderr.startswith("foveal: the example campaign is missing from this install")
+    assert missing.stderr.startswith("foveal: the examples are missing from this install")

@@ -349,7 +349,6 @@ def place_rows(
     frame = frame.update(found.with_columns(asked["at"]), on="at").sort("at").drop("at")
     how = Counter(own.how for own in placed)
     notes = {
-        "spans located by their text": how[EXACT] + how[NORMALISED],
         "spans located only with white space and characters normalised": how[NORMALISED],
         "texts without a place of their own in their document, left empty": how[EMPTY],
     }
