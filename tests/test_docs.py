@@ -109,3 +109,9 @@ def test_search_from_the_disk_finds_pages(site: Path) -> None:
         browser.close()
     assert f"{site.as_uri()}/elements.html" in {(link or "").partition("#")[0] for link in links}
     assert all(url.startswith("file:") for url in asked)
+
+
+def test_pages_written_by_hand_stay_short() -> None:
+    pages = [path.read_text() for path in (ROOT / "docs").rglob("*.md")]
+    prose = [re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL) for text in pages]
+    assert sum(len(text.split()) for text in prose) <= 35_000
