@@ -1,4 +1,4 @@
-"""Pages that MkDocs makes of the code itself, so that the reference cannot fall behind it."""
+"""Pages that MkDocs generates from the code, so that the reference is always up to date."""
 
 from __future__ import annotations
 
@@ -34,73 +34,73 @@ ROOT = Path(__file__).resolve().parents[1]
 MEASURES = """\
 # Measures
 
-A measure is written `Name(parameter=value,...)@cutoff`, on the command line and in Python alike:
-`iP@0.01`, `gP(beta=0.25)@10`. Behind the `@` stands a rank `k`, a whole number from 1, or a level
-of recall `x` from 0 to 1; `[@k]` may be left out. `Name@curve` gives all points of a measure that
-has a curve. Results show the shortest spelling: only parameters that differ from their defaults.
+A measure is written `Name(parameter=value,...)@cutoff`, on the command line and in Python:
+`iP@0.01`, `gP(beta=0.25)@10`. The cut-off is a rank `k`, a whole number from 1, or a recall level
+`x` from 0 to 1; `[@k]` is optional. `Name@curve` gives all points of a measure with a curve.
+Results show only parameters that differ from their defaults.
 
-On topic `all` stands the mean over topics, so `MAP`, `MAgP` and `MAiP` are other names of `AP`,
-`AgP` and `AiP`. `foveal measures NAME` prints what this page says of one measure.
-[Official settings](#presets) stand at the end.
+Topic `all` holds the mean over topics, so `MAP`, `MAgP` and `MAiP` are other names of `AP`, `AgP`
+and `AiP`. `foveal measures NAME` prints the section of one measure. [Official
+settings](#presets) are at the end.
 """
 
 NOTATION = """\
 ## Notation and examples {#notation}
 
-`size(i)` is the number of characters of the result at rank i, `rsize(i)` how many of them are
-relevant. `Trel` counts the relevant characters of the topic, `Trel(d)` those of one document,
+`size(i)` is the number of characters of the result at rank i, `rsize(i)` the number of relevant
+ones. `Trel` counts the relevant characters of the topic, `Trel(d)` those of one document,
 `Nrel` the relevant documents. `S(d)` is the score of a document between 0 and 1; `rel(d)` is 1 for
-a relevant document and else 0.
+a relevant document, otherwise 0.
 
-`q(e)` is what an assessed element is worth by the quantisation `quant`; `xG[i]` is the gain of the
+`q(e)` is the worth of an assessed element by the quantisation `quant`; `xG[i]` is the gain of the
 result at rank i, `xI[j]` that of the j-th element of the ideal list; `xCG` and `xCI` are their
 sums.
 
-All examples run on one topic with three small documents. A result `D1:20-40` is the text of D1
-from offset 20 up to, and without, 40; `D1:/a/s[1]` is an element. D1 is an element `a` with two
-sections `s` of 60 and 40 characters, which hold three and two paragraphs `p` of 20; D2 and D3 hold
-two paragraphs each.
+All examples use one topic with three small documents. A result `D1:20-40` is the text of D1 from
+offset 20 up to, and without, 40; `D1:/a/s[1]` is an element. D1 is an element `a` with two sections
+`s` of 60 and 40 characters, which contain three and two paragraphs `p` of 20; D2 and D3 contain two
+paragraphs each.
 """
 
 OFFICIAL = """\
 ## Official settings {#presets}
 
-`-t NAME` scores what the organisers of a task reported, with their parameters. `Focussed` and
-`Focused`, `AllInContext` and `RelevantInContext` are both accepted. `@curve` stands for all points.
+`-t NAME` scores the measures that the organisers of a task reported, with their parameters.
+`Focussed` and `Focused`, `AllInContext` and `RelevantInContext` are both accepted.
 """
 
 COMMANDS = """\
 # Commands
 
-Data go to standard output; warnings and progress to standard error. Exit codes: 0 success, 1 a
+Data goes to standard output, warnings and progress to standard error. Exit codes: 0 success, 1 a
 check failed, 2 bad input or usage, 130 interrupted. `python -m foveal` is the same as `foveal`.
 
-`--help` shows the options of daily use, `--help-all` all of them. Warnings come after the result; a
-terminal shows the first and their number, or with `-v` all of them.
+`--help` shows the common options, `--help-all` all of them. Warnings come after the result. A
+terminal shows the first one and their number, with `-v` all of them.
 """
 
 
 API = """\
 # Python
 
-Everything that `import foveal` offers. Other modules may change without notice.
+The public names of `import foveal`. Other modules may change without notice.
 """
 
 
 PROBLEMS = """\
 # Problems
 
-Every problem of an input has a code. Codes do not change with the wording of messages: programs
+Every problem of an input has a code that does not change with the wording of messages. Programs
 match `problem.code` of `InputError.problems`, or `code` in `foveal validate -f json`.
 """
 
 
 COPYING = "[data-md-copying] .gp, [data-md-copying] .go { display: none; }\n"
-"""What a button copies of a session are its commands: prompts and output cannot be pasted."""
+"""The copy button of a session leaves out prompts and output."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated pages to the site, and the one rule of style."""
+    """Add the generated pages and the style sheet to the site."""
     from mkdocs.structure.files import File
 
     pages = {
@@ -118,14 +118,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Put the formats of a kind where the page about formats asks for them."""
+    """Replace the markers of the page about formats with the formats of each kind."""
     if page.file.src_uri != "formats.md":
         return markdown
     return re.sub(r"<!-- formats: (\w+) -->", lambda found: formats_section(found[1]), markdown)
 
 
 def formats_section(kind: str) -> str:
-    """Every format of a kind, as ``foveal formats NAME`` explains it."""
+    """Return every format of a kind, as ``foveal formats NAME`` explains it."""
     lines: list[str] = []
     for form in list_formats(kind):
         lines += [f"### {form.name} {{#{kind}-{form.name}}}", "", form.explanation.strip(), ""]
@@ -134,19 +134,19 @@ def formats_section(kind: str) -> str:
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """A Markdown table, with an empty line after it."""
+    """Return a Markdown table, with an empty line after it."""
     cells = [list(header), *map(list, rows)]
     cells.insert(1, ["---"] * len(cells[0]))
     return [*(f"| {' | '.join(row)} |" for row in cells), ""]
 
 
 def code(text: str) -> str:
-    """Text as code within a line."""
+    """Return text as inline code."""
     return f"`{text}`"
 
 
 def block(*lines: str) -> list[str]:
-    """Lines as a block of text, with an empty line after it."""
+    """Return lines as a block of text, with an empty line after it."""
     return ["```text", *lines, "```", ""]
 
 
@@ -154,7 +154,7 @@ def block(*lines: str) -> list[str]:
 
 
 def measures_page() -> str:
-    """Every measure of the registry and every preset."""
+    """Return the page of all registered measures and presets."""
     families = _families()
     lines = [MEASURES]
     for (title, _), measures in families.items():
@@ -170,7 +170,7 @@ def measures_page() -> str:
 
 
 def _families() -> dict[tuple[str, str], list[Measure]]:
-    """Measures by family, in the order of `FAMILIES`; those of a new family come last."""
+    """Return measures by family, in the order of `FAMILIES`; a new family comes last."""
     found: dict[tuple[str, str], list[Measure]] = {family: [] for family in FAMILIES.values()}
     for measure in all_measures():
         number = measure.section.partition(".")[0]
@@ -188,7 +188,7 @@ def _summary(measure: Measure) -> str:
 
 
 def _toy() -> list[str]:
-    """The documents that the examples run on."""
+    """Return the table of the documents used in the examples."""
     rows = []
     for doc, entry in JUDGEMENTS["toy"].items():
         spans = ", ".join(f"[{start}, {end})" for start, end in entry["spans"]) or "nothing"
@@ -197,7 +197,7 @@ def _toy() -> list[str]:
 
 
 def _measure(measure: Measure) -> list[str]:
-    """The section of one measure."""
+    """Return the section of one measure."""
     lines = [f"### {measure.spelling} {{#{measure.name}}}", "", _explanation(measure), ""]
     lines += block(*measure.formula.split("; "))
     if measure.parameters:
@@ -225,7 +225,7 @@ def _measure(measure: Measure) -> list[str]:
 
 
 def _variants(measure: Measure) -> Iterator[tuple[str, Measure]]:
-    """The measure with each choice of a parameter that is not the default."""
+    """Yield the measure with each non-default choice of a parameter."""
     for parameter in measure.parameters:
         for option in parameter.options[1:] if isinstance(parameter, Choice) else ():
             yield f"`{parameter.name}={option}`", measure(**{parameter.name: option})
@@ -266,14 +266,14 @@ def _presets(presets: Iterable[Preset]) -> list[str]:
 
 
 def commands_page() -> str:
-    """Usage and options of every command."""
+    """Return the page of usage and options of every command."""
     settings: dict[str, Any] = dict(cli.context_settings)
     top = click.Context(cli, info_name="foveal", **settings)
     return "\n".join([COMMANDS, *_subcommands(cli, top)])
 
 
 def _subcommands(group: click.Group, context: click.Context) -> Iterator[str]:
-    """The sections of the commands of a group, and of their own commands."""
+    """Yield the sections of the commands of a group, and of their subcommands."""
     for name in group.list_commands(context):
         _, command, _ = group.resolve_command(context, [name])
         assert command is not None
@@ -284,7 +284,7 @@ def _subcommands(group: click.Group, context: click.Context) -> Iterator[str]:
 
 
 def _command(command: click.Command, context: click.Context) -> list[str]:
-    """The section of one command: its options under the headings of ``--help-all``."""
+    """Return the section of one command, with options under the headings of ``--help-all``."""
     path = context.command_path
     anchor = "-".join(path.split()[1:])
     lines = [f"{'#' * len(path.split())} {path} {{#{anchor}}}", ""]
@@ -311,7 +311,7 @@ def problems_page() -> str:
 
 
 def api_page() -> str:
-    """Signature and docstring of every public name, and of the methods of public classes."""
+    """Return signature and docstring of every public name and of the methods of classes."""
     lines = [API]
     for name in sorted(set(foveal.__all__) - {"__version__"}, key=str.casefold):
         lines += _documented(name, getattr(foveal, name), "##")
@@ -319,7 +319,7 @@ def api_page() -> str:
 
 
 def _documented(name: str, thing: Any, heading: str) -> list[str]:
-    """The section of a class, function or method; a class with its own methods."""
+    """Return the section of a class with its own methods, or of a function or method."""
     lines = [f"{heading} {name} {{#{name}}}", ""]
     with suppress(ValueError):  # an exception takes any arguments
         lines += block(f"{name}{inspect.signature(thing)}")
@@ -334,7 +334,7 @@ def _documented(name: str, thing: Any, heading: str) -> list[str]:
 
 
 def _fields(thing: Any) -> Iterator[tuple[str, str]]:
-    """The fields of a class that have a text below them in the source."""
+    """Yield the fields of a class that have a docstring in the source."""
     if inspect.isclass(thing) and thing.__module__.startswith("foveal."):
         tree = ast.parse(inspect.getsource(thing)).body[0]
         for field, text in pairwise(getattr(tree, "body", ())):

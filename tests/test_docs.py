@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
+from browsing import CHROMIUM, needs_browser
 from foveal.cli import cli
 from foveal.evaluation import PRESETS
 from foveal.formats import list_formats
@@ -81,3 +82,36 @@ def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
     fetched = re.compile(r"<(?:script|img|link|iframe)\b[^>]*?(?:src|href)=\"?(?:https?:)?//[^>]*")
     for path in site.rglob("*.html"):
         assert not fetched.findall(path.read_text()), path.name
+
+
+def test_search_from_the_disk_has_its_parts(site: Path) -> None:
+    index = (site / "search" / "search_index.js").read_text()
+    assert index.startswith("var __index = {")
+    for path in set(site.rglob("*.html")) - {site / "404.html"}:  # that one needs a server
+        (script,) = re.findall(r'<script src="([^"]*iframe-worker[^"]*)"', path.read_text())
+        assert (path.parent / script).is_file(), path.name
+
+
+@needs_browser
+def test_search_from_the_disk_finds_pages(site: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        opened = browser.new_page()
+        asked: list[str] = []
+        opened.on("request", lambda request: asked.append(request.url))
+        opened.goto((site / "howto" / "reproduce-inex.html").as_uri())
+        opened.click("input[name=query]")
+        opened.keyboard.type("quantisation")
+        opened.wait_for_selector(".md-search-result__item a")
+        links = [a.get_attribute("href") for a in opened.query_selector_all(".md-search-result a")]
+        browser.close()
+    assert f"{site.as_uri()}/elements.html" in {(link or "").partition("#")[0] for link in links}
+    assert all(url.startswith("file:") for url in asked)
+
+
+def test_pages_written_by_hand_stay_short() -> None:
+    pages = [path.read_text() for path in (ROOT / "docs").rglob("*.md")]
+    prose = [re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL) for text in pages]
+    assert sum(len(text.split()) for text in prose) <= 35_000
