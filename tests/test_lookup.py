@@ -200,13 +200,5 @@ def test_threads_get_the_same_values() -> None:
     assert found == [[naive(text) for text in texts] for texts in columns]
 
 
-def test_a_function_is_pickled_without_what_it_knows() -> None:
-    cached = CachedTextFunction(len_bytes)
-    cached(pl.Series(["dddd"]))
-    sent = pickle.dumps(cached)
-    assert b"dddd" not in sent
-    assert pickle.loads(sent)(pl.Series(["a", None])).tolist() == [1, 0]
-
-
 def len_bytes(texts: pl.Series) -> pl.Series:
     return texts.str.len_bytes()
