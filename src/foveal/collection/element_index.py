@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.collection.parsing import PathTable, distinct
@@ -19,9 +18,7 @@ from foveal.errors import InputError
 from foveal.formats.xpaths import PATHS, Points, canonical, parse_ranges
 from foveal.lookup import CachedTextFunction, KeyTable, number_rows
 from foveal.model import UNKNOWN, Provenance
-from foveal.spans import Ints, lay_out, ordered
-
-Bools = npt.NDArray[np.bool_]
+from foveal.spans import Bools, Ints, lay_out, ordered
 
 NO_DOCUMENT = "document {doc!r} is not in the collection"
 _NO_PATH = "document {doc!r} has no element {xpath!r}"
@@ -232,9 +229,8 @@ class Collection:
     def documents(self) -> pl.DataFrame:
         """Documents in the order of their numbers: columns doc and length."""
         names = self.sections["doc_names"].tobytes().decode().split("\n")[:-1]
-        return pl.DataFrame(
-            {"doc": pl.Series(names, dtype=pl.String), "length": self._lengths[:-1]}
-        )
+        columns = {"doc": pl.Series(names, dtype=pl.String), "length": self._lengths[:-1]}
+        return pl.DataFrame(columns)
 
     @cached_property
     def _names(self) -> KeyTable:
@@ -260,8 +256,7 @@ class Collection:
 
     def path_counts(self) -> Ints:
         """Return how many elements have each path."""
-        number = len(self.paths.table.parent)
-        return np.bincount(self.sections["path"], minlength=number).astype(np.int64)
+        return np.bincount(self.sections["path"], minlength=len(self.paths.table.parent))
 
     def path_depths(self) -> Ints:
         """Return the depth of each path; the root's is 1."""
@@ -305,10 +300,9 @@ class Collection:
     @cached_property
     def _slots(self) -> KeyTable:
         """A hash table of elements by one number for each pair of document and path."""
-        doc = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
-        return KeyTable(
-            (doc * len(self.paths.table.parent) + self.sections["path"]).view(np.uint64)
-        )
+        doc = np.repeat(np.arange(len(self)), np.diff(self.bounds))
+        keys = doc * len(self.paths.table.parent) + self.sections["path"]
+        return KeyTable(keys.view(np.uint64))
 
     def _find_in_order(self, doc: Ints, path: Ints) -> Ints:
         """Find elements by binary search: they are sorted by document and path.
@@ -381,13 +375,11 @@ class Collection:
         return start, end, wrong
 
     def _spans(self, element: Ints) -> tuple[Ints, Ints]:
-        if not self.elements:
-            return np.full(len(element), UNKNOWN), np.full(len(element), UNKNOWN)
-        # What is not known takes the place of the last element, and then its own.
-        start = self.sections["start"][element].astype(np.int64)
-        end = self.sections["end"][element].astype(np.int64)
-        unknown = np.flatnonzero(element < 0)
-        start[unknown] = end[unknown] = UNKNOWN
+        """Return where elements start and end, `UNKNOWN` for unknown ones."""
+        start, end = np.full((2, len(element)), UNKNOWN)
+        known = np.flatnonzero(element >= 0)
+        start[known] = self.sections["start"][element[known]]
+        end[known] = self.sections["end"][element[known]]
         return start, end
 
     def _inside(self, doc: Ints, element: Ints, points: Points) -> tuple[Ints, Ints]:
