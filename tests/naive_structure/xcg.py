@@ -63,20 +63,6 @@ Between = Literal["line", "curve", "step"]
 Divisor = Literal["max", "n"]
 
 
-class PointOptions(GainOptions, total=False):
-    """Parameters of ep and iMAep."""
-
-    ideal: IdealSide
-    between: Between
-
-
-class AverageOptions(GainOptions, total=False):
-    """Parameters of MAep."""
-
-    ideal: IdealSide
-    divisor: Divisor
-
-
 def _effort(gain: Fraction, values: Sequence[Fraction], side: IdealSide) -> Fraction:
     """How far a list is to be read until its cumulated gain is ``gain`` (> 0).
 
