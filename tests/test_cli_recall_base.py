@@ -53,12 +53,6 @@ ideal: in the ideal recall base; leaf: a relevant path ends here.
 
 9 relevant elements worth 6.1500; 3 ideal worth 2.0000.
 """
-STRICT = """\
-D1
-a[1]         100     40       0.4000  0.0000
-└─ s[1]       60     30       0.5000  0.0000
-   └─ p[2]    20     20       1.0000  1.0000    yes   yes
-"""
 HEADER = "doc\txpath\tdepth\tsize\trsize\texhaustivity\tspecificity\tworth\trelevant\tleaf\tideal\n"
 GRADES = """\
 <assessments pool="1" topic="7">
@@ -123,12 +117,6 @@ def ideal(found: dict[str, Any]) -> list[tuple[str, str, float]]:
 
 def test_the_tree_of_the_worked_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert toy(capsys) == TEXT
-
-
-def test_without_the_highest_worth_ancestors_are_skipped(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert STRICT in toy(capsys, "--quant", "strict")
 
 
 @pytest.mark.parametrize(
@@ -200,13 +188,6 @@ def test_excluded_tags_are_worth_nothing(capsys: pytest.CaptureFixture[str]) -> 
         "/a[1]/s[2]",
         "/a[1]",
     ]
-
-
-def test_the_output_file_holds_what_would_be_shown(
-    campaign: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert toy(capsys, "-o", "out") == ""
-    assert (campaign / "out").read_text() == TEXT
 
 
 # -- kinds of judgements ----------------------------------------------------------------------
@@ -360,12 +341,6 @@ def test_what_cannot_be_drawn_is_one_line(
     args: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert_refused(recall_base(capsys, "-j", "qrels", "-o", "out", *args), message)
-
-
-def test_refusals_say_what_would_help(capsys: pytest.CaptureFixture[str]) -> None:
-    args = ["-j", "qrels", "--topic", "toy"]
-    foreign = recall_base(capsys, *args, "-C", "index", "--quant", "sog").err
-    assert foreign.endswith("on that of 2006; expected one of spec, strict, gen\n")
 
 
 def test_judgements_of_whole_documents_are_refused_even_with_a_collection(
