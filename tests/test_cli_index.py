@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -14,7 +13,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from command import Outcome, call
+from command import Outcome, at_terminal, call
 from foveal.collection import Collection
 
 FOVEAL = [sys.executable, "-m", "foveal"]
@@ -137,30 +136,11 @@ def test_several_processes(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("one").read_bytes() == Path("two").read_bytes()
 
 
-def on_terminal(*args: str) -> str:
-    """What a terminal shows of a command."""
-    ours, theirs = pty.openpty()
-    child = subprocess.Popen([*FOVEAL, *args], stderr=theirs, stdout=subprocess.DEVNULL)
-    os.close(theirs)
-    shown = b""
-    while True:
-        try:
-            block = os.read(ours, 1024)
-        except OSError:  # Linux says so at the end
-            break
-        if not block:
-            break
-        shown += block
-    os.close(ours)
-    child.wait()
-    return shown.decode().replace("\r\n", "\n")
-
-
 def test_a_terminal_shows_progress(articles: Path) -> None:
-    shown = on_terminal("index", "articles", "-o", "x")
+    _, shown = at_terminal("index", "articles", "-o", "x")
     assert re.search(r"indexing .*100%.*\ndocuments  2\n", shown, re.DOTALL)
     (articles / "bad.xml").write_text("<")
-    shown = on_terminal("index", "articles", "-o", "x")
+    _, shown = at_terminal("index", "articles", "-o", "x")
     assert shown.endswith("\nbad.xml:1: column 1: unclosed token\n")
 
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import inex2005
-from command import QRELS, Outcome, assert_refused, call
+from command import QRELS, Outcome, assert_refused, at_terminal, call
 from foveal.collection import build_index
 
 P20, P25 = f"<p>{20 * 'x'}</p>", f"<p>{25 * 'x'}</p>"
@@ -400,23 +395,7 @@ def test_wrong_use(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
 # -- a terminal -------------------------------------------------------------------------------
 
 
-def on_terminal(*args: str) -> Iterator[bytes]:
-    """What a command writes to a terminal."""
-    ours, theirs = pty.openpty()
-    child = subprocess.Popen([sys.executable, "-m", "foveal", *args], stdout=theirs)
-    os.close(theirs)
-    try:
-        while block := os.read(ours, 1024):
-            yield block
-    except OSError:  # Linux says so at the end
-        pass
-    finally:
-        os.close(ours)
-        child.wait()
-
-
 def test_only_a_terminal_sees_bold_text() -> None:
-    written = b"".join(on_terminal("recall-base", "-j", "qrels", "-C", "index", "--topic", "toy"))
-    shown = written.decode().replace("\r\n", "\n")
+    _, shown = at_terminal("recall-base", "-j", "qrels", "-C", "index", "--topic", "toy")
     assert "\033[1m├─ s[1]   \033[0m  \033[1m  60\033[0m" in shown
     assert re.sub(r"\033\[\d*m", "", shown) == TEXT
