@@ -164,7 +164,6 @@ def blown_up(content: bytes, references: int, place: bytes = b"<a>%s</a>") -> by
 ADDED = "limit on input amplification factor (from DTD and entities) breached"
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a billion laughs": (lambda: laughs(10), ADDED),
-    "ten million laughs": (lambda: laughs(8), ADDED),
     "quadratic text": (lambda: blown_up(b"x" * 100_000, 30_000), ADDED),
     "quadratic attribute": (
         lambda: blown_up(b"x" * 10_000, 500, b"<a x='%s'/>"),
@@ -172,10 +171,6 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "a chain of entities": (
         lambda: chain(200_000, "<a>{}</a>"),
-        "more than 1000 attributes and nested entities are declared",
-    ),
-    "a chain of entities in an attribute": (
-        lambda: chain(200_000, "<a x='{}'/>"),
         "more than 1000 attributes and nested entities are declared",
     ),
     "an entity of itself": (
@@ -198,10 +193,6 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: b"<a>\n<" + b"b" * 20_000_000 + b"/></a>",
         "line 2, column 1: a tag, comment or declaration has more than 4000000 bytes",
     ),
-    "the name of an attribute of 20 MB": (
-        lambda: b"<a>\n<b " + b"c" * 20_000_000 + b"='1'/></a>",
-        "line 2, column 1: a tag, comment or declaration has more than 4000000 bytes",
-    ),
     "a tag of a million attributes": (
         lambda: b"<a " + b" ".join(b"a%d=''" % i for i in range(1_000_000)) + b"/>",
         "a tag, comment or declaration has more than 4000000 bytes",
@@ -209,10 +200,6 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a comment of 20 MB": (
         lambda: b"<a><!--" + b"x" * 20_000_000 + b"--></a>",
         "line 1, column 4: a tag, comment or declaration has more than 4000000 bytes",
-    ),
-    "an instruction of 20 MB": (
-        lambda: b"<?p " + b"x" * 20_000_000 + b"?><a/>",
-        "line 1, column 1: a tag, comment or declaration has more than 4000000 bytes",
     ),
     "an entity of 20 MB": (
         lambda: b"<!DOCTYPE a [<!ENTITY e '" + b"x" * 20_000_000 + b"'>]><a/>",
@@ -235,10 +222,6 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "an external entity": (
         lambda: b'<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;</a>',
         "the text refers to the external entity 'file:///etc/passwd'; nothing is fetched",
-    ),
-    "an external entity over the net": (
-        lambda: b'<!DOCTYPE a [<!ENTITY e PUBLIC "p" "http://localhost:1/">]><a>&e;</a>',
-        "the text refers to the external entity 'http://localhost:1/'; nothing is fetched",
     ),
     "an external entity in an attribute": (
         lambda: b'<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a x="&e;"/>',

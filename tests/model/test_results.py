@@ -223,14 +223,8 @@ def test_unknown_settings_count_as_equal() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "Expected `object`, got `array`"),
         ('{"results":[],"meta":5}', "Expected `object`, got `int` - at `$.meta`"),
-        ('{"results":[5]}', "Expected `object`, got `int` - at `$.results[0]`"),
         ('{"results":[{"run":"a"}]}', "Object missing required field `topic` - at `$.results[0]`"),
-        (
-            '{"results":[{"run":"a","topic":5,"measure":"m","value":1}]}',
-            "Expected `str`, got `int` - at `$.results[0].topic`",
-        ),
         (
             '{"results":[{"run":"a","topic":"5","measure":"m","value":"high"}]}',
             "Expected `float | null`, got `str` - at `$.results[0].value`",
