@@ -73,7 +73,7 @@ def test_what_the_collection_lacks_is_named_with_its_line(index: Path, tmp_path:
     assert refusal(scores, run, JUDGED, index).splitlines() == [
         f"{run}:2: document 'd' has no element '/article[1]/q[1]'",
         f"{run}:3: document 'x' is not in the collection",
-        f"{run}:4: '/article/p/text()[1].9' is no place in document 'd'",
+        f"{run}:4: '/article/p/text()[1].9' is not a place in document 'd'",
     ]
 
 

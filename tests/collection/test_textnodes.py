@@ -91,4 +91,4 @@ def test_ranges_from_any_point_to_any_other(tmp_path: Path) -> None:
             assert i in found.problem
     assert 0 < len(found.problem) < len(pairs)
     empty = collection.resolve(pl.Series(["e"]), pl.Series(["/a/text()[1].0"]))
-    assert empty.problem == {0: "'/a/text()[1].0' is no place in document 'e'"}
+    assert empty.problem == {0: "'/a/text()[1].0' is not a place in document 'e'"}

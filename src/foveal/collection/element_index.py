@@ -22,7 +22,7 @@ from foveal.spans import Bools, Ints, lay_out, ordered
 
 NO_DOCUMENT = "document {doc!r} is not in the collection"
 _NO_PATH = "document {doc!r} has no element {xpath!r}"
-_NO_PLACE = "{xpath!r} is no place in document {doc!r}"
+_NO_PLACE = "{xpath!r} is not a place in document {doc!r}"
 _MERGED = "{xpath!r} counts the characters of a text node, but the index merges white space"
 _PROBLEMS = ("", NO_DOCUMENT, _NO_PATH, _NO_PLACE, _MERGED)
 
