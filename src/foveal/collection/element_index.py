@@ -98,7 +98,7 @@ class Element(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """Spans of (document, XPath) pairs, and what is wrong with those that have none.
+    """Spans of (document, XPath) pairs, and the problem of each pair without one.
 
     `element` is the number of each among its document's elements; `UNKNOWN` where the path is not
     that of an element with every ordinal.
@@ -336,7 +336,7 @@ class Collection:
             return Resolved(start, end, {}, element - self.bounds[doc])
         place = np.where(element < 0, UNKNOWN, element - self.bounds[np.maximum(doc, 0)])
         wrong = np.select([doc < 0, (element < 0) & (path >= 0)], [1, 2], 0)
-        # What is left is no element that is written with all its ordinals.
+        # The other paths are not elements with every ordinal.
         left = np.flatnonzero((doc >= 0) & (path < 0))
         if len(left):
             start[left], end[left], wrong[left] = self._places(doc[left], xpaths.gather(left))
@@ -385,7 +385,7 @@ class Collection:
     def _inside(self, doc: Ints, element: Ints, points: Points) -> tuple[Ints, Ints]:
         """Return where points of elements start and end, `UNKNOWN` for no such place."""
         start, end = self._spans(element)
-        # An attribute has no text of its own; it stands at its element.
+        # An attribute has no text of its own; it is at the start of its element.
         end = np.where(points.attribute, start, end)
         asked = np.flatnonzero((points.node > 0) & (element >= 0))
         for rows, trees, tree in self._trees_in_parts(doc[asked]):
@@ -501,7 +501,7 @@ def open_cached(path: str | Path) -> Collection:
         fact = Path(path).stat()
         identity = fact.st_dev, fact.st_ino, fact.st_size, fact.st_mtime_ns, fact.st_ctime_ns
     except OSError:
-        return Collection.open(path)  # which tells what is wrong
+        return Collection.open(path)  # which raises the error
     return _open_identified(str(path), identity)
 
 

@@ -176,7 +176,7 @@ class Results(Locked):
     def from_json(cls, text: str | bytes) -> Results:
         """Return results saved by `to_json`, without scoring again.
 
-        Raises ValueError that says what is wrong and what was expected.
+        Raise ValueError with the error and what was expected.
         """
         import msgspec
 
