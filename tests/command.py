@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from foveal.cli import main
+from patience import started
 
 QRELS = """\
 toy Q0 D1 40 100 10 10:30 70:10
@@ -36,6 +39,25 @@ def call(capsys: pytest.CaptureFixture[str], *args: str) -> Outcome:
     except SystemExit as stopped:
         code = stopped.code if isinstance(stopped.code, int) else int(stopped.code is not None)
     return Outcome(code, *capsys.readouterr())
+
+
+def at_terminal(*args: str, folder: Path | None = None) -> tuple[int, str]:
+    """Exit code and everything that a command writes to its terminal."""
+    pty = pytest.importorskip("pty", reason="no pseudo-terminals here")
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200", "PYTHONUTF8": "1"}
+    command = [sys.executable, "-m", "foveal", *args]
+    found = b""
+    with started(command, cwd=folder, stdout=follower, stderr=follower, env=environment) as process:
+        os.close(follower)
+        try:
+            while part := os.read(leader, 65536):
+                found += part
+        except OSError:  # the process has closed its side
+            pass
+        code = process.wait(60)
+    os.close(leader)
+    return code, found.decode().replace("\r\n", "\n")
 
 
 def write_toy(folder: Path) -> Path:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -15,7 +13,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from command import Outcome, call
+from command import Outcome, at_terminal, call
 from foveal.collection import Collection
 
 FOVEAL = [sys.executable, "-m", "foveal"]
@@ -119,22 +117,6 @@ def test_what_goes_wrong_is_one_line_and_exit_code_2(
     assert not Path("x").exists()
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["articles"],
-        ["-o", "x"],
-        ["articles", "-o", "x", "--whitespace", "none"],
-        ["articles", "-o", "x", "--max-errors", "-1"],
-        ["articles", "-o", "x", "-w", "0"],
-    ],
-)
-def test_wrong_use(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = index(capsys, *args)
-    assert outcome.code == 2
-    assert "Error: " in outcome.err
-
-
 def test_options_reach_the_index(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (articles / "one.xml").write_text("<a> <id>7</id>  x</a>")
     (articles / "two.xml").write_text("<a><id>8</id></a>")
@@ -143,16 +125,6 @@ def test_options_reach_the_index(articles: Path, capsys: pytest.CaptureFixture[s
     collection = Collection.open("x")
     assert collection.whitespace == "merge"
     assert collection.documents.rows() == [("7", 4), ("8", 1)]
-
-
-def test_an_existing_index_is_kept_when_a_build_fails(
-    articles: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    index(capsys, "articles", "-o", "x")
-    before = Path("x").read_bytes()
-    (articles / "bad.xml").write_text("<")
-    assert index(capsys, "articles", "-o", "x").code == 2
-    assert Path("x").read_bytes() == before
 
 
 def test_several_processes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,30 +136,11 @@ def test_several_processes(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("one").read_bytes() == Path("two").read_bytes()
 
 
-def on_terminal(*args: str) -> str:
-    """What a terminal shows of a command."""
-    ours, theirs = pty.openpty()
-    child = subprocess.Popen([*FOVEAL, *args], stderr=theirs, stdout=subprocess.DEVNULL)
-    os.close(theirs)
-    shown = b""
-    while True:
-        try:
-            block = os.read(ours, 1024)
-        except OSError:  # Linux says so at the end
-            break
-        if not block:
-            break
-        shown += block
-    os.close(ours)
-    child.wait()
-    return shown.decode().replace("\r\n", "\n")
-
-
 def test_a_terminal_shows_progress(articles: Path) -> None:
-    shown = on_terminal("index", "articles", "-o", "x")
+    _, shown = at_terminal("index", "articles", "-o", "x")
     assert re.search(r"indexing .*100%.*\ndocuments  2\n", shown, re.DOTALL)
     (articles / "bad.xml").write_text("<")
-    shown = on_terminal("index", "articles", "-o", "x")
+    _, shown = at_terminal("index", "articles", "-o", "x")
     assert shown.endswith("\nbad.xml:1: column 1: unclosed token\n")
 
 
@@ -263,15 +216,17 @@ def test_verify_tells_what_is_whole_and_what_is_not(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("args", "message"),
     [
+        (["-o", "x"], "Error: "),
+        (["articles", "-o", "x", "--whitespace", "none"], "Error: "),
+        (["articles", "-o", "x", "--max-errors", "-1"], "Error: "),
+        (["articles", "-o", "x", "-w", "0"], "Error: "),
         (["articles"], "there is no place for the index; expected -o INDEX"),
         (["articles", "-o", "x", "--shard", "3/2"], "'3/2' is not a shard; expected the number"),
         (["articles", "-o", "x", "--shard", "half"], "'half' is not a shard; expected the number"),
         (["--verify", "x", "-o", "y"], "--verify builds nothing; expected only indexes with it"),
     ],
 )
-def test_wrong_use_of_several_sources(
-    args: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_use(args: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = index(capsys, *args)
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.err
@@ -300,59 +255,6 @@ def test_evaluate_with_a_collection(
     assert outcome.out == (
         "run\ttopic\tmeasure\tvalue\nmine\tall\tcharP\t0.5\nmine\tall\tcharR\t1.0\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda: Path("x").unlink(), "x: no such file"),
-        (lambda: Path("x").write_text("x"), "x: is not a collection index of Foveal"),
-        (
-            lambda: Path("run").write_text(RUN.replace("p[1]", "p[9]")),
-            "run:1: document 'one' has no element '/a[1]/p[9]'",
-        ),
-        (
-            lambda: Path("run").write_text(RUN.replace("two", "six")),
-            "run:2: document 'six' is not in the collection",
-        ),
-        (
-            lambda: Path("qrels").write_text(JUDGED.replace("0 3\n", "0 4\n")),
-            "qrels:2: document 'two' is 4 characters long here, but 3 in the collection; ",
-        ),
-    ],
-)
-def test_evaluate_with_a_collection_that_does_not_fit(
-    change: object, message: str, campaign: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    change()  # type: ignore[operator]
-    outcome = call(capsys, *campaign, "-C", "x")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith(message)
-    assert outcome.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("section", ["doc_bounds", "path", "start", "end", "path_parent"])
-def test_evaluate_refuses_a_damaged_section_by_its_name(
-    section: str, campaign: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = bytearray(Path("x").read_bytes())
-    length = int.from_bytes(data[12:16], "little")
-    entry = json.loads(data[32 : 32 + length])["sections"][section]
-    data[-(-(32 + length) // 64) * 64 + entry["offset"]] ^= 1
-    Path("x").write_bytes(bytes(data))
-    outcome = call(capsys, *campaign, "-C", "x")
-    message = f"x: the index is damaged: section {section} differs\n"
-    assert outcome == Outcome(2, "", message)
-
-
-def test_lenient_counts_what_is_not_there(
-    campaign: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("run").write_text(RUN.replace("two", "six"))
-    outcome = call(capsys, *campaign, "-C", "x", "--lenient")
-    assert outcome.code == 0
-    assert "results that the collection does not hold: 1 (line 2: document 'six'" in outcome.err
-    assert "mine\tall\tcharP\t1.0\n" in outcome.out
 
 
 def test_statistics_of_a_folder_of_judgements(

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import inex2005
-from command import QRELS, Outcome, assert_refused, call
+from command import QRELS, Outcome, assert_refused, at_terminal, call
 from foveal.collection import build_index
 
 P20, P25 = f"<p>{20 * 'x'}</p>", f"<p>{25 * 'x'}</p>"
@@ -52,12 +47,6 @@ a[1]          50     50       1.0000  1.0000    yes
 ideal: in the ideal recall base; leaf: a relevant path ends here.
 
 9 relevant elements worth 6.1500; 3 ideal worth 2.0000.
-"""
-STRICT = """\
-D1
-a[1]         100     40       0.4000  0.0000
-└─ s[1]       60     30       0.5000  0.0000
-   └─ p[2]    20     20       1.0000  1.0000    yes   yes
 """
 HEADER = "doc\txpath\tdepth\tsize\trsize\texhaustivity\tspecificity\tworth\trelevant\tleaf\tideal\n"
 GRADES = """\
@@ -123,12 +112,6 @@ def ideal(found: dict[str, Any]) -> list[tuple[str, str, float]]:
 
 def test_the_tree_of_the_worked_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert toy(capsys) == TEXT
-
-
-def test_without_the_highest_worth_ancestors_are_skipped(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert STRICT in toy(capsys, "--quant", "strict")
 
 
 @pytest.mark.parametrize(
@@ -202,13 +185,6 @@ def test_excluded_tags_are_worth_nothing(capsys: pytest.CaptureFixture[str]) -> 
     ]
 
 
-def test_the_output_file_holds_what_would_be_shown(
-    campaign: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert toy(capsys, "-o", "out") == ""
-    assert (campaign / "out").read_text() == TEXT
-
-
 # -- kinds of judgements ----------------------------------------------------------------------
 
 
@@ -221,19 +197,9 @@ def test_grades_of_2003_alone(campaign: Path, capsys: pytest.CaptureFixture[str]
     assert outcome.out.startswith(GRADES_TEXT)
     found = as_json(capsys, "-j", "grades.xml", "--topic", "7")
     assert found["meta"]["quant"] == "gen3"
-    assert found["elements"][2] == {
-        "doc": "co/2000/r7108",
-        "xpath": "/article[1]/bdy[1]/sec[2]",
-        "depth": 3,
-        "size": None,
-        "rsize": None,
-        "exhaustivity": 2,
-        "specificity": 3,
-        "worth": 0.75,
-        "relevant": True,
-        "leaf": True,
-        "ideal": False,
-    }
+    fields = ("xpath", "size", "rsize", "exhaustivity", "specificity", "worth")
+    third = tuple(found["elements"][2][field] for field in fields)
+    assert third == ("/article[1]/bdy[1]/sec[2]", None, None, 2, 3, 0.75)
 
 
 def test_grades_of_2002_are_a_number_and_a_letter(
@@ -362,12 +328,6 @@ def test_what_cannot_be_drawn_is_one_line(
     assert_refused(recall_base(capsys, "-j", "qrels", "-o", "out", *args), message)
 
 
-def test_refusals_say_what_would_help(capsys: pytest.CaptureFixture[str]) -> None:
-    args = ["-j", "qrels", "--topic", "toy"]
-    foreign = recall_base(capsys, *args, "-C", "index", "--quant", "sog").err
-    assert foreign.endswith("on that of 2006; expected one of spec, strict, gen\n")
-
-
 def test_judgements_of_whole_documents_are_refused_even_with_a_collection(
     campaign: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -425,23 +385,7 @@ def test_wrong_use(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
 # -- a terminal -------------------------------------------------------------------------------
 
 
-def on_terminal(*args: str) -> Iterator[bytes]:
-    """What a command writes to a terminal."""
-    ours, theirs = pty.openpty()
-    child = subprocess.Popen([sys.executable, "-m", "foveal", *args], stdout=theirs)
-    os.close(theirs)
-    try:
-        while block := os.read(ours, 1024):
-            yield block
-    except OSError:  # Linux says so at the end
-        pass
-    finally:
-        os.close(ours)
-        child.wait()
-
-
 def test_only_a_terminal_sees_bold_text() -> None:
-    written = b"".join(on_terminal("recall-base", "-j", "qrels", "-C", "index", "--topic", "toy"))
-    shown = written.decode().replace("\r\n", "\n")
+    _, shown = at_terminal("recall-base", "-j", "qrels", "-C", "index", "--topic", "toy")
     assert "\033[1m├─ s[1]   \033[0m  \033[1m  60\033[0m" in shown
     assert re.sub(r"\033\[\d*m", "", shown) == TEXT

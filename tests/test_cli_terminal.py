@@ -5,18 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 import foveal
-from command import QRELS, call, write_toy
-from patience import started
-
-pty = pytest.importorskip("pty", reason="no pseudo-terminals here")
+from command import QRELS, at_terminal, call, write_toy
 
 TITLE = "\x1b]0;owned\x07"
 CLEAR = "\x1b[2J"
@@ -27,24 +22,6 @@ SHOWN = r"r\x1b]0;owned\x07\x1b[2J\x9b2J\u202e\u2066\x7f"
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 STYLE = re.compile("\x1b\\[[0-9;?]*[A-Za-z]")
 """Sequences that Foveal and its progress bars write themselves."""
-
-
-def at_terminal(*args: str, folder: Path) -> tuple[int, str]:
-    """Exit code and everything that a command writes to its terminal."""
-    leader, follower = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200", "PYTHONUTF8": "1"}
-    command = [sys.executable, "-m", "foveal", *args]
-    found = b""
-    with started(command, cwd=folder, stdout=follower, stderr=follower, env=environment) as process:
-        os.close(follower)
-        try:
-            while part := os.read(leader, 65536):
-                found += part
-        except OSError:  # the process has closed its side
-            pass
-        code = process.wait(60)
-    os.close(leader)
-    return code, found.decode().replace("\r\n", "\n")
 
 
 def assert_harmless(printed: str) -> None:

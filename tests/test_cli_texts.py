@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import foveal
 from command import Outcome, call
 
 FAULTS = (
@@ -109,32 +108,6 @@ def test_quotes_are_found_however_they_are_written(
     assert spans(record) == [at(FAULTS, original)]
     assert record["spans"][0]["quote"] == quote
     assert call(capsys, "verify", "-j", "j.jsonl", "--texts", "docs").code == 0
-
-
-@pytest.mark.parametrize(
-    ("quote", "original"),
-    [("the cafe\u0301 app", "the caf\u00e9 app"), ("is cooled", "is co\u00adoled")],
-)
-def test_unicode_forms_and_soft_hyphens_do_not_matter(
-    quote: str, original: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write("j.jsonl", {"topic": "1", "quote": quote})
-    (record,) = converted(capsys, "j.jsonl")
-    assert (record["doc"], record["length"]) == ("install", len(INSTALL))
-    assert spans(record) == [at(INSTALL, original)]
-
-
-def test_python_reads_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    write("j.jsonl", {"topic": "1", "quote": "16 A"}, {"topic": "2", "quote": "Install"})
-    texts = {"faults": FAULTS, "install": INSTALL}
-    judgements = foveal.read_judgements("j.jsonl", texts=texts)
-    found = list(
-        zip(judgements.doc, judgements.start.tolist(), judgements.end.tolist(), strict=True)
-    )
-    lines = converted(capsys, "j.jsonl")
-    assert found == [(line["doc"], *spans(line)[0]) for line in lines]
-    objects = foveal.judgements_of({"1": [{"quote": "16 A"}]}, texts=texts)
-    assert (objects.doc[0], objects.passages(0)) == ("faults", [at(FAULTS, "16 A")])
 
 
 @pytest.mark.parametrize(

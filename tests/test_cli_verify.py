@@ -151,15 +151,6 @@ def test_texts_of_other_documents_are_refused(
     )
 
 
-def test_two_texts_of_one_name_are_refused(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
-    lines = '{"doc":"d","text":"one"}\n{"doc":"d","text":"two"}\n'
-    (folder / "texts.jsonl").write_text(lines)
-    refused = verified(capsys, "--texts", "texts.jsonl", "-o", "out")
-    assert_refused(refused, "texts.jsonl:2: a second, other text of document 'd'")
-
-
 # --------------------------------------------------------------------------------------------
 # Runs with texts
 # --------------------------------------------------------------------------------------------
@@ -194,25 +185,9 @@ def test_without_texts_they_cannot_be_placed(
     assert_refused(outcome, "r.jsonl:1: a result given by its text alone cannot be placed")
 
 
-def test_an_ambiguous_text_is_an_error_with_its_line(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
-    (folder / "r.jsonl").write_text(RUN.replace("It was\\ndark.", "It was"))
-    outcome = evaluated(capsys, "r.jsonl", "--texts", "old", "-o", "out")
-    assert_refused(outcome, "r.jsonl:1: the text 'It was' is in document 'd' 2 times, at 0, 13;")
-
-
 def test_saved_results_have_no_use_for_texts(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
     refused = call(capsys, "compare", "a.json", "--texts", "old")
     assert refused.code == 2
     assert "leave out the options of scoring" in refused.err
-
-
-def test_offsets_in_bytes_are_converted(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    """The clef of document e takes four bytes and a blank one; "end" begins at the sixth."""
-    header = '{"type":"header","format":"foveal-run","unit":"byte"}\n'
-    (folder / "r.jsonl").write_text(header + '{"topic":"1","doc":"e","start":0,"end":6}\n')
-    outcome = evaluated(capsys, "r.jsonl", "--texts", "old")
-    assert outcome.out.splitlines()[2] == f"r\tall\tevR\t{3 / 16}"

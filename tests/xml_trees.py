@@ -159,6 +159,32 @@ def batch_spans(batch: Batch) -> list[Spans]:
     return found
 
 
+def text_nodes(tree: Tree, path: str) -> dict[str, tuple[int, int]]:
+    """Return the span of every text node by its path, naively."""
+    found: dict[str, tuple[int, int]] = {}
+    numbers: dict[str, int] = {}
+    position = 0
+    above: list[str] = []
+    inside = False
+    for kind, value in tokens(tree, path):
+        if kind == "text":
+            if not value:
+                continue
+            if not inside:
+                numbers[above[-1]] = numbers.get(above[-1], 0) + 1
+            name = f"{above[-1]}/text()[{numbers[above[-1]]}]"
+            found[name] = (found.get(name, (position, 0))[0], position + len(value))
+            position += len(value)
+            inside = True
+        else:
+            inside = False
+            if kind == "open":
+                above.append(value)
+            else:
+                above.pop()
+    return found
+
+
 def index_of(folder: Path, files: dict[str, str | bytes], **options: object) -> Collection:
     """The index of some files."""
     source = folder / "source"

@@ -169,7 +169,7 @@ class KeyTable:
             spread = spread * _ODD
             found = holder[(spread >> np.uint64(64 - bits)).view(np.int64)].astype(np.int64)
             is_other = self._hashes[found] != hashes
-            # No key of the table fell into an empty slot, so no later round has the key either.
+            # An empty slot ends the search: a key of the table would have taken it.
             again = np.flatnonzero(is_other & (found >= 0))
             found[is_other] = _ABSENT
             number[rows] = found
@@ -185,14 +185,6 @@ class KeyTable:
         return number
 
 
-class Numbered(NamedTuple):
-    """The number of each text of a column in a table, and all texts of the table."""
-
-    number: Ints
-    keys: pl.Series
-    table: object  # the same until the table is emptied
-
-
 class GrowingTable:
     """Numbers of texts in the order in which they are first seen; emptied if there are too many.
 
@@ -202,13 +194,13 @@ class GrowingTable:
     def __init__(self, most: int = _MOST_CACHED) -> None:
         self._most, self._lock = most, threading.Lock()
         self._keys, self._table = KeyTable(pl.Series([], dtype=pl.String)), object()
-        self._latest: tuple[pl.Series, Numbered] | None = None
+        self._latest: tuple[pl.Series, tuple[Ints, pl.Series, object]] | None = None
 
-    def __reduce__(self) -> tuple[type[GrowingTable], tuple[int]]:
-        return GrowingTable, (self._most,)
+    def number(self, texts: pl.Series) -> tuple[Ints, pl.Series, object]:
+        """Return the number of each text, all texts, and an object that changes with the numbering.
 
-    def number(self, texts: pl.Series) -> Numbered:
-        """Number texts; null is the empty text. The latest column is not looked up again."""
+        Null is the empty text. The latest column is not looked up again.
+        """
         latest = self._latest
         if latest is not None and latest[0] is texts:
             return latest[1]
@@ -225,7 +217,7 @@ class GrowingTable:
                     self._keys, self._table = KeyTable(pl.Series([], dtype=pl.String)), object()
                 else:
                     self._keys = keys
-        found = Numbered(number, keys.keys, table)
+        found = number, keys.keys, table
         self._latest = texts, found
         return found
 
@@ -247,9 +239,6 @@ class CachedTextFunction:
     ) -> None:
         self._function, self._table = function, table or GrowingTable()
         self._known: tuple[object, Ints] = None, np.empty(0, dtype=np.int64)
-
-    def __reduce__(self) -> tuple[type[CachedTextFunction], tuple[Any, GrowingTable]]:
-        return CachedTextFunction, (self._function, self._table)
 
     def __call__(self, texts: pl.Series) -> Ints:
         """Return the value of each text; null is the empty text."""

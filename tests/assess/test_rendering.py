@@ -84,12 +84,11 @@ def check_page(page: dict[str, Any]) -> None:
 
 def page_of(xml: str, folder: Path) -> dict[str, Any]:
     index = index_of(folder, {"d.xml": xml})
-    ((_, text),) = SourceTexts(folder / "documents").documents(index.digests())
+    texts = SourceTexts(folder / "documents", keep=keep_attributes)
+    ((_, text, markup),) = texts.indexed(index.digests())
     elements = elements_of(index, "d")
     title = title_of(elements, text, "d")
-    (marked,) = SourceTexts(folder / "documents", keep=keep_attributes).indexed(index.digests())
-    assert marked.text == text
-    stored = store_markup(marked.markup)
+    stored = store_markup(markup)
     document = AssessedDocument("d", title, text, len(text), "", page_digest(text), stored)
     return structure(document, elements)
 
@@ -387,7 +386,8 @@ def test_structures_are_those_of_the_trees(
     index = index_of(
         folder, {f"{i}.xml": ET.tostring(root, "unicode") for i, root in enumerate(roots)}
     )
-    texts = dict(SourceTexts(folder / "documents").documents(index.digests()))
+    found = SourceTexts(folder / "documents").indexed(index.digests())
+    texts = {doc: text for doc, text, _ in found}
     for i, root in enumerate(roots):
         text = texts[str(i)]
         assert text == "".join(root.itertext())
@@ -454,7 +454,7 @@ def test_articles_in_jats(tmp_path: Path) -> None:
 
 
 def _check_real(index: Collection, source: Path, vocabulary: str, count: int) -> None:
-    texts = dict(SourceTexts(source).documents(index.digests()))
+    texts = {doc: text for doc, text, _ in SourceTexts(source).indexed(index.digests())}
     assert len(texts) == count
     for name, text in texts.items():
         elements = elements_of(index, name)

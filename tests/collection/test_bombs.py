@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import json
 import lzma
-import tarfile
 import tracemalloc
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,13 +15,13 @@ import zstandard
 
 from foveal.collection import (
     BuildOptions,
-    Collection,
     Limits,
     SourceTexts,
     build_index,
     sources,
 )
 from inputs import refusal
+from packing import lengths, tar_bytes, write_directory, write_zip
 
 SMALL = BuildOptions(max_errors=9, limits=Limits(size=1000))
 TOO_LONG = "the document has more than 1000 bytes"
@@ -37,37 +34,12 @@ FILES = {
 }
 
 
-def write_directory(root: Path, files: dict[str, str]) -> Path:
-    root.mkdir()
-    for name, content in files.items():
-        (root / name).write_text(content)
-    return root
-
-
-def tar_bytes(files: dict[str, str]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content.encode()))
-    return buffer.getvalue()
-
-
-def lengths(index: Path) -> dict[str, int]:
-    frame = Collection.open(index).documents
-    return dict(zip(frame["doc"], frame["length"], strict=True))
-
-
 def packed(kind: str, folder: Path) -> Path:
     source = folder / "source"
     if kind == "directory":
         return write_directory(source, FILES)
     if kind == "zip":
-        with zipfile.ZipFile(source, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in FILES.items():
-                archive.writestr(name, content)
-        return source
+        return write_zip(source, FILES)
     source.write_bytes(gzip.compress(tar_bytes(FILES)))
     return source
 

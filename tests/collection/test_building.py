@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import json
 import lzma
 import os
-import tarfile
-import zipfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -25,8 +22,9 @@ from foveal.collection import (
     build_index,
     sources,
 )
-from foveal.errors import FovealError, InputError, UsageError
+from foveal.errors import InputError, UsageError
 from inputs import refusal
+from packing import lengths, tar_bytes, write_directory, write_zip
 from xml_trees import index_of
 
 FILES = {
@@ -49,46 +47,11 @@ CODECS: dict[str, Compress] = {
 }
 
 
-def write_directory(root: Path, files: dict[str, str]) -> Path:
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
-    return root
-
-
-def tar_bytes(files: dict[str, str]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name, content in files.items():
-            data = content.encode()
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-        folder = tarfile.TarInfo("folder.xml")
-        folder.type = tarfile.DIRTYPE
-        archive.addfile(folder)
-    return buffer.getvalue()
-
-
-def write_zip(path: Path, files: dict[str, str]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-        archive.mkdir("folder.xml")
-    return path
-
-
 def built(source: Path, **options: object) -> dict[str, int]:
     """The names and lengths of the documents of an index."""
     output = source.parent / "index.fvx"
     build_index(source, output, BuildOptions(**options))
     return lengths(output)
-
-
-def lengths(index: Path) -> dict[str, int]:
-    frame = Collection.open(index).documents
-    return dict(zip(frame["doc"], frame["length"], strict=True))
 
 
 # -- sources --------------------------------------------------------------------------------------
@@ -341,11 +304,6 @@ def test_a_bare_file_in_another_encoding(encoding: str, tmp_path: Path) -> None:
     assert built(source) == {"v1.2": 1}
 
 
-def test_a_bare_file_may_be_compressed(tmp_path: Path) -> None:
-    (tmp_path / "r1.gz").write_bytes(gzip.compress(b"<a>1</a>"))
-    assert built(tmp_path / "r1.gz") == {"r1": 1}
-
-
 def test_links_to_files_are_followed_and_links_to_directories_are_passed_over(
     tmp_path: Path,
 ) -> None:
@@ -495,19 +453,6 @@ def test_the_way_documents_come_makes_no_difference_to_what_is_found(
     assert all(one.all_elements(doc) == two.all_elements(doc) for doc in one)
 
 
-def test_batches_make_no_difference_to_what_is_found(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    source = write_directory(tmp_path / "d", many(60))
-    found = []
-    for size in (1, 7, 1000):
-        monkeypatch.setattr(sources, "_BATCH_FILES", size)
-        build_index(source, tmp_path / "x")
-        collection = Collection.open(tmp_path / "x")
-        found.append({doc: collection.all_elements(doc) for doc in collection})
-    assert found[0] == found[1] == found[2]
-
-
 def test_progress_tells_documents_bytes_and_share(small_batches: None, tmp_path: Path) -> None:
     files = many(20)
     size = sum(len(content) for content in files.values())
@@ -526,21 +471,3 @@ def test_progress_tells_documents_bytes_and_share(small_batches: None, tmp_path:
         assert shares == sorted(shares)
         assert shares[-1] == pytest.approx(1, abs=0.01) or source.name == "x.tar.gz"
         assert 0 < shares[0] <= 1
-
-
-def kill_own_process(*_: object) -> None:
-    os.kill(os.getpid(), 9)
-
-
-def test_a_process_that_dies_is_told_and_the_work_is_kept(
-    small_batches: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    source = write_directory(tmp_path / "d", many(30))
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        pool.submit(kill_own_process)
-        message = refusal(
-            lambda: build_index(source, tmp_path / "x", executor=pool), error=FovealError
-        )
-    assert message.startswith("a worker was ended")
-    build_index(source, tmp_path / "x")
-    assert len(Collection.open(tmp_path / "x")) == 30

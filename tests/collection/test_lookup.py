@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from foveal.collection import WHITESPACE, Collection, Element
 from foveal.model import UNKNOWN
-from xml_trees import Spans, Tree, document, expected, index_of, tokens, trees
+from xml_trees import Spans, Tree, document, expected, index_of, text_nodes, trees
 
 ARTICLE = (
     "<article><title>On <b>mixed</b> content</title>"
@@ -44,28 +44,13 @@ def resolve(collection: Collection, *pairs: tuple[str | None, str | None]) -> li
 
 
 @pytest.mark.parametrize(
-    ("xpath", "text"),
+    ("path", "text"),
     [
-        ("/article[1]", TEXT),
         ("/article", TEXT),
         ("/article/title", "On mixed content"),
         ("/article[1]/title/b[1]", "mixed"),
         ("/article/sec/p", "Onetwothreefour"),
         ("/article[1]/sec[1]/p[2]", "five"),
-        ("/article[1]/sec[2]/p[1]", "six"),
-    ],
-)
-def test_ordinals_may_be_left_out_where_they_are_1(
-    collection: Collection, xpath: str, text: str
-) -> None:
-    (span,) = resolve(collection, ("co/a", xpath))
-    assert isinstance(span, tuple), span
-    assert TEXT[span[0] : span[1]] == text
-
-
-@pytest.mark.parametrize(
-    ("point", "text"),
-    [
         ("/article/sec/p/text()[1]", "One"),
         ("/article/sec/p/text()", "One"),
         ("/article/sec/p/text()[2]", "two"),
@@ -82,15 +67,12 @@ def test_ordinals_may_be_left_out_where_they_are_1(
         ("/article/sec[2]/@id /article/sec[2]/p/i/text()[1].1", "s"),
     ],
 )
-def test_points_attributes_and_ranges(collection: Collection, point: str, text: str) -> None:
-    (span,) = resolve(collection, ("co/a", point))
+def test_elements_points_attributes_and_ranges(
+    collection: Collection, path: str, text: str
+) -> None:
+    (span,) = resolve(collection, ("co/a", path))
     assert isinstance(span, tuple), span
     assert TEXT[span[0] : span[1]] == text
-
-
-def test_a_point_before_a_character(collection: Collection) -> None:
-    (span,) = resolve(collection, ("co/a", "/article/sec/p/text()[2].1"))
-    assert span == (20, 20)
 
 
 @pytest.mark.parametrize(
@@ -104,20 +86,20 @@ def test_a_point_before_a_character(collection: Collection) -> None:
         ("co/a", "/text[1]", "document 'co/a' has no element '/text[1]'"),
         ("co/a", "/unknown", "document 'co/a' has no element '/unknown'"),
         ("co/a", "/article /nowhere", "document 'co/a' has no element '/article /nowhere'"),
-        ("co/a", "article", "'article' is no place in document 'co/a'"),
-        ("co/a", "//p", "'//p' is no place in document 'co/a'"),
-        ("co/a", "/article[0]", "'/article[0]' is no place in document 'co/a'"),
-        ("co/a", "/article[x]", "'/article[x]' is no place in document 'co/a'"),
-        ("co/a", "/article/", "'/article/' is no place in document 'co/a'"),
-        ("co/a", "/", "'/' is no place in document 'co/a'"),
-        ("co/a", "", "'' is no place in document 'co/a'"),
-        ("co/a", None, "None is no place in document 'co/a'"),
-        ("co/a", "/article /article /article", "'/article /article /article' is no place"),
-        ("co/a", "/article/sec/p[2] /article/title", "is no place in document 'co/a'"),
-        ("co/a", "/article/sec/p/text()[4]", "is no place in document 'co/a'"),
-        ("co/a", "/article/sec/p/text()[1].4", "is no place in document 'co/a'"),
-        ("co/a", "/article/sec/p/text()[1].-1", "is no place in document 'co/a'"),
-        ("co/a", "/article/q/text()[1].0", "is no place in document 'co/a'"),
+        ("co/a", "article", "'article' is not a place in document 'co/a'"),
+        ("co/a", "//p", "'//p' is not a place in document 'co/a'"),
+        ("co/a", "/article[0]", "'/article[0]' is not a place in document 'co/a'"),
+        ("co/a", "/article[x]", "'/article[x]' is not a place in document 'co/a'"),
+        ("co/a", "/article/", "'/article/' is not a place in document 'co/a'"),
+        ("co/a", "/", "'/' is not a place in document 'co/a'"),
+        ("co/a", "", "'' is not a place in document 'co/a'"),
+        ("co/a", None, "None is not a place in document 'co/a'"),
+        ("co/a", "/article /article /article", "'/article /article /article' is not a place"),
+        ("co/a", "/article/sec/p[2] /article/title", "is not a place in document 'co/a'"),
+        ("co/a", "/article/sec/p/text()[4]", "is not a place in document 'co/a'"),
+        ("co/a", "/article/sec/p/text()[1].4", "is not a place in document 'co/a'"),
+        ("co/a", "/article/sec/p/text()[1].-1", "is not a place in document 'co/a'"),
+        ("co/a", "/article/q/text()[1].0", "is not a place in document 'co/a'"),
     ],
 )
 def test_what_cannot_be_found_is_said(
@@ -140,45 +122,6 @@ def test_points_in_text_need_the_white_space(tmp_path: Path) -> None:
 def test_text_nodes_that_are_stripped_do_not_count(tmp_path: Path) -> None:
     stripped = index_of(tmp_path, {"d.xml": "<a> <b>x</b> <b/> y</a>"}, whitespace="strip")
     assert resolve(stripped, ("d", "/a/text()[1].1 /a")) == [(2, 3)]
-
-
-def text_nodes(tree: Tree, path: str) -> dict[str, tuple[int, int]]:
-    """Every text node by its path, naively."""
-    found: dict[str, tuple[int, int]] = {}
-    numbers: dict[str, int] = {}
-    position = 0
-    above: list[str] = []
-    inside = False
-    for kind, value in tokens(tree, path):
-        if kind == "text":
-            if not value:
-                continue
-            if not inside:
-                numbers[above[-1]] = numbers.get(above[-1], 0) + 1
-            name = f"{above[-1]}/text()[{numbers[above[-1]]}]"
-            found[name] = (found.get(name, (position, 0))[0], position + len(value))
-            position += len(value)
-            inside = True
-        else:
-            inside = False
-            if kind == "open":
-                above.append(value)
-            else:
-                above.pop()
-    return found
-
-
-@given(trees)
-def test_text_nodes_of_random_documents(
-    tmp_path_factory: pytest.TempPathFactory, tree: Tree
-) -> None:
-    nodes = text_nodes(tree, f"/{tree.tag}[1]")
-    collection = index_of(tmp_path_factory.mktemp("nodes"), {"d.xml": document(tree)})
-    if nodes:
-        found = resolve(collection, *(("d", path) for path in nodes))
-        assert dict(zip(nodes, found, strict=True)) == nodes
-        last = [("d", f"{path}.{end - start}") for path, (start, end) in nodes.items()]
-        assert resolve(collection, *last) == [(end, end) for _, end in nodes.values()]
 
 
 @settings(max_examples=40)
@@ -353,3 +296,14 @@ def test_a_range_whose_ends_are_swapped_is_no_place(tmp_path: Path) -> None:
     assert list(found.problem) == [0]
     assert found.start.tolist()[1:] == [0, 6, 3]
     assert found.end.tolist()[1:] == [6, 6, 6]
+
+
+def test_paths_that_are_no_element_written_out_have_a_place_but_no_number(tmp_path: Path) -> None:
+    collection = index_of(tmp_path, {"d.xml": "<a><p x='1'>one</p><q/><p>two</p></a>"})
+    paths = ["/a/p[2]", "/a[1]/p[1]/@x", "/a[1]/q[1]", "/a[1]/p[1]/text()[1].1", "p", None]
+    found = collection.resolve(pl.Series(["d"] * len(paths)), pl.Series(paths))
+    # Numbers follow the paths, and p[2] comes before q[1].
+    assert found.element.tolist() == [-1, -1, 3, -1, -1, -1]
+    assert found.start.tolist() == [3, 0, 3, 1, -1, -1]
+    assert found.end.tolist() == [6, 0, 3, 1, -1, -1]
+    assert list(found.problem) == [4, 5]

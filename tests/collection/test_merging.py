@@ -26,10 +26,6 @@ from small_documents import documents
 Found = dict[str, list[tuple[str, int, int]]]
 
 
-class Interrupted(Exception):
-    """Ends a build after some batches, as a signal would."""
-
-
 @pytest.fixture(autouse=True, scope="module")
 def small_batches() -> object:
     with pytest.MonkeyPatch.context() as patched:
@@ -114,23 +110,6 @@ def test_an_index_grows_in_its_place(tmp_path: Path) -> None:
     assert content(index) == content(index)
     assert Collection.open(index).element("d10", "/a/t1").end == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "old", "x.fvx"]
-
-
-def test_until_it_has_grown_it_stays_as_it_was(tmp_path: Path) -> None:
-    index = tmp_path / "x.fvx"
-    build_index(write(tmp_path / "old", some(0, 9)), index)
-    before = index.read_bytes()
-    new = write(tmp_path / "new", some(9, 40))
-    build_index([index, new], tmp_path / "whole")
-
-    def progress(*_: object) -> None:
-        raise Interrupted
-
-    with pytest.raises(Interrupted):
-        build_index([index, new], index, progress=progress)
-    assert index.read_bytes() == before
-    build_index([index, new], index)
-    assert index.read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 def test_adding_the_same_again_is_refused_and_changes_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from command import call
 from foveal.collection import (
     BuildOptions,
     DocumentError,
@@ -93,16 +92,17 @@ def test_an_unknown_entity_is_named_with_its_place(head: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "encoding", ["iso-8859-1", "iso-8859-15", "windows-1252", "utf-16", "utf-8-sig"]
+    "encoding",
+    ["latin1", "iso-8859-15", "windows-1252", "cp437", "macintosh", "utf-16", "utf-8-sig"],
 )
 def test_other_encodings_by_declaration(encoding: str) -> None:
-    declared = "utf-8" if encoding == "utf-8-sig" else encoding
+    declared = encoding.removesuffix("-sig")
     data = f'<?xml version="1.0" encoding="{declared}"?><a>né<b>é</b></a>'.encode(encoding)
     assert text_length(data) == 3
 
 
 @pytest.mark.parametrize(
-    "encoding", ["klingon", "shift_jis", "euc-jp", "gb2312", "big5", "gb18030"]
+    "encoding", ["klingon", "shift_jis", "euc-jp", "gb18030", "idna", "punycode", "utf-7", "rot13"]
 )
 def test_encodings_that_are_not_read(encoding: str) -> None:
     message = error(f'<?xml version="1.0" encoding="{encoding}"?><a/>'.encode())
@@ -143,10 +143,6 @@ def test_malformed_documents_are_refused_with_line_and_column(data: bytes, messa
     assert error(data) == message
 
 
-def test_an_empty_root_is_a_document() -> None:
-    assert text_length(b"<a/>") == 0
-
-
 # -- what is hostile ------------------------------------------------------------------------------
 
 
@@ -155,10 +151,9 @@ def laughs(levels: int) -> bytes:
     return f'<!DOCTYPE a [<!ENTITY e0 "lol">{entities}]><a>&e{levels - 1};</a>'.encode()
 
 
-def chain(length: int, place: str) -> bytes:
+def chain(length: int) -> bytes:
     entities = "".join(f'<!ENTITY e{i} "&e{i - 1};">' for i in range(1, length))
-    text = place.format(f"&e{length - 1};")
-    return f'<!DOCTYPE a [<!ENTITY e0 "x">{entities}]>{text}'.encode()
+    return f'<!DOCTYPE a [<!ENTITY e0 "x">{entities}]><a>&e{length - 1};</a>'.encode()
 
 
 def blown_up(content: bytes, references: int, place: bytes = b"<a>%s</a>") -> bytes:
@@ -168,18 +163,13 @@ def blown_up(content: bytes, references: int, place: bytes = b"<a>%s</a>") -> by
 ADDED = "limit on input amplification factor (from DTD and entities) breached"
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a billion laughs": (lambda: laughs(10), ADDED),
-    "ten million laughs": (lambda: laughs(8), ADDED),
     "quadratic text": (lambda: blown_up(b"x" * 100_000, 30_000), ADDED),
     "quadratic attribute": (
         lambda: blown_up(b"x" * 10_000, 500, b"<a x='%s'/>"),
         "an attribute of <a> has more than 1000000 characters",
     ),
     "a chain of entities": (
-        lambda: chain(200_000, "<a>{}</a>"),
-        "more than 1000 attributes and nested entities are declared",
-    ),
-    "a chain of entities in an attribute": (
-        lambda: chain(200_000, "<a x='{}'/>"),
+        lambda: chain(200_000),
         "more than 1000 attributes and nested entities are declared",
     ),
     "an entity of itself": (
@@ -202,10 +192,6 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: b"<a>\n<" + b"b" * 20_000_000 + b"/></a>",
         "line 2, column 1: a tag, comment or declaration has more than 4000000 bytes",
     ),
-    "the name of an attribute of 20 MB": (
-        lambda: b"<a>\n<b " + b"c" * 20_000_000 + b"='1'/></a>",
-        "line 2, column 1: a tag, comment or declaration has more than 4000000 bytes",
-    ),
     "a tag of a million attributes": (
         lambda: b"<a " + b" ".join(b"a%d=''" % i for i in range(1_000_000)) + b"/>",
         "a tag, comment or declaration has more than 4000000 bytes",
@@ -213,10 +199,6 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a comment of 20 MB": (
         lambda: b"<a><!--" + b"x" * 20_000_000 + b"--></a>",
         "line 1, column 4: a tag, comment or declaration has more than 4000000 bytes",
-    ),
-    "an instruction of 20 MB": (
-        lambda: b"<?p " + b"x" * 20_000_000 + b"?><a/>",
-        "line 1, column 1: a tag, comment or declaration has more than 4000000 bytes",
     ),
     "an entity of 20 MB": (
         lambda: b"<!DOCTYPE a [<!ENTITY e '" + b"x" * 20_000_000 + b"'>]><a/>",
@@ -239,10 +221,6 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "an external entity": (
         lambda: b'<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;</a>',
         "the text refers to the external entity 'file:///etc/passwd'; nothing is fetched",
-    ),
-    "an external entity over the net": (
-        lambda: b'<!DOCTYPE a [<!ENTITY e PUBLIC "p" "http://localhost:1/">]><a>&e;</a>',
-        "the text refers to the external entity 'http://localhost:1/'; nothing is fetched",
     ),
     "an external entity in an attribute": (
         lambda: b'<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a x="&e;"/>',
@@ -389,20 +367,6 @@ def test_thousands_of_standard_entities_are_text_like_any_other(count: int) -> N
     ]
 
 
-def test_a_document_that_fails_leaves_no_trace() -> None:
-    recorder = Recorder(limits=Limits(depth=2))
-    recorder.add("one", b"<a><x/></a>")
-    for data in (b"<a><y><z/></y></a>", b"<a><y></a>", b"<a><y/></a>\xff", b"<" + b"y" * 2000):
-        refusal(recorder.add, "no", data, error=DocumentError)
-    recorder.add("two", b"<b><x/><z/></b>")
-    batch = recorder.batch()
-    assert batch.paths.tags == ("a", "x", "b", "z")
-    assert [list(spans) for spans in batch_spans(batch)] == [
-        ["/a[1]", "/a[1]/x[1]"],
-        ["/b[1]", "/b[1]/x[1]", "/b[1]/z[1]"],
-    ]
-
-
 UNREAD = '<!DOCTYPE a [<!ENTITY % pe SYSTEM "pe.ent"> <!ENTITY one "1"> %pe; <!ENTITY two "22">]>'
 
 
@@ -435,30 +399,3 @@ def test_an_encoding_that_reads_nothing_fails_its_document_only(tmp_path: Path) 
     index = build_index(source, tmp_path / "index", BuildOptions(max_errors=1))
     assert len(index) == 1
     assert "encoding is not read" in str(index.header["failures"][0])
-
-
-@pytest.mark.parametrize("encoding", ["idna", "punycode", "utf-7", "hex", "rot13"])
-def test_a_codec_in_which_nobody_writes_documents_is_refused(
-    encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = f'<?xml version="1.0" encoding="{encoding}"?>\n<topic id="1"><title>a</title></topic>'
-    (tmp_path / "d.xml").write_text(text)
-    place = str(tmp_path / "d.xml")
-    commands = {
-        "d.xml:1: ": ("index", place, "-o", str(tmp_path / "out")),
-        f"{place}:1: ": ("convert", place, str(tmp_path / "out"), "--to", "jsonl"),
-    }
-    for start, command in commands.items():
-        outcome = call(capsys, *command)
-        assert outcome.code == 2
-        assert outcome.err.startswith(start)
-        assert "expected UTF-8" in outcome.err
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    "encoding", ["utf-8", "latin1", "windows-1252", "iso-8859-15", "koi8-r", "cp437", "macintosh"]
-)
-def test_usual_encodings_are_read(encoding: str) -> None:
-    data = f"<?xml version='1.0' encoding='{encoding}'?><a>x<b>yz</b></a>".encode(encoding)
-    assert text_length(data) == 3

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.collection import Collection, element_index
-from xml_trees import Tree, document, index_of, tokens, trees
+from xml_trees import Tree, document, index_of, text_nodes, trees
 
 
 def test_the_text_of_an_element_is_divided_by_its_children(tmp_path: Path) -> None:
@@ -37,25 +37,6 @@ def test_empty_children_at_one_place_divide_once(tmp_path: Path) -> None:
     assert (start.tolist(), end.tolist()) == ([0, 2], [2, 4])
 
 
-def naive_points(tree: Tree, doc: str) -> dict[tuple[str, str], tuple[int, int]]:
-    """Each point of each text node, character by character through the tags."""
-    found: dict[tuple[str, str], tuple[int, int]] = {}
-    above: list[str] = []
-    numbers: dict[str, int] = {}
-    at, inside = 0, 0
-    for kind, value in tokens(tree, f"/{tree.tag}[1]"):
-        if kind != "text":
-            inside = 0
-            above.append(value) if kind == "open" else above.pop()
-        elif value:
-            numbers[above[-1]] = numbers.get(above[-1], 0) + (inside == 0)
-            for offset in {*range(min(9, len(value))), len(value)}:
-                path = f"{above[-1]}/text()[{numbers[above[-1]]}].{inside + offset}"
-                found[doc, path] = (at + offset, at + offset)
-            at, inside = at + len(value), inside + len(value)
-    return found
-
-
 @pytest.mark.parametrize("at_once", [1, 40, 1_000_000])
 @settings(max_examples=20)
 @given(st.lists(trees, min_size=1, max_size=4))
@@ -67,7 +48,10 @@ def test_points_of_several_documents_at_once(
     collection = index_of(folder, files)
     expected: dict[tuple[str, str], tuple[int, int]] = {}
     for i, tree in enumerate(some):
-        expected |= naive_points(tree, str(i))
+        for path, (start, end) in text_nodes(tree, f"/{tree.tag}[1]").items():
+            places = {*range(min(9, end - start)), end - start}
+            points = {(str(i), f"{path}.{n}"): (start + n, start + n) for n in places}
+            expected |= {(str(i), path): (start, end), **points}
     if not expected:
         return
     pairs = sorted(expected)[:2000]
@@ -75,9 +59,11 @@ def test_points_of_several_documents_at_once(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(element_index, "_AT_ONCE", at_once)
         found = collection.resolve(pl.Series(docs), pl.Series(points))
-        past = collection.resolve(pl.Series(docs), pl.Series([f"{p}9999999" for p in points]))
+        beyond = [f"{p.partition('.')[0]}.9999999" for p in points]
+        past = collection.resolve(pl.Series(docs), pl.Series(beyond))
     assert found.problem == {}
-    assert found.start.tolist() == found.end.tolist() == [expected[pair][0] for pair in pairs]
+    spans = zip(found.start.tolist(), found.end.tolist(), strict=True)
+    assert list(spans) == [expected[pair] for pair in pairs]
     assert list(past.problem) == list(range(len(pairs)))
 
 
@@ -105,4 +91,4 @@ def test_ranges_from_any_point_to_any_other(tmp_path: Path) -> None:
             assert i in found.problem
     assert 0 < len(found.problem) < len(pairs)
     empty = collection.resolve(pl.Series(["e"]), pl.Series(["/a/text()[1].0"]))
-    assert empty.problem == {0: "'/a/text()[1].0' is no place in document 'e'"}
+    assert empty.problem == {0: "'/a/text()[1].0' is not a place in document 'e'"}

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 import foveal
 import naive_structure
 import toy_elements
-import toy_structure
 import trees
 from foveal.collection import build_index
 from foveal.measures import Cutoff, Measure
 from measures.test_against_naive_structure import MEASURES, naive_value, same, variants
+from measures.test_worked_examples_structure import TOY
 from toy_elements import A2, P1, P2, P4, S1
 
 RANKS = ((1, 2, 5, 9, 40), (1, 3), (2,))
@@ -161,7 +161,7 @@ def test_elements_that_a_structured_topic_leaves_out_are_not_specific(
     (tmp_path / "topics").write_text('{"topic": "1", "castitle": "//p[about(., x)]"}\n')
     documents = {
         line["doc"]: naive_structure.Document(
-            toy_structure.TOY[line["doc"]].tree,
+            TOY[line["doc"]].tree,
             grades={e["xpath"]: (e["exhaustivity"], e["specificity"]) for e in line["elements"]},
             scale="2003",
         )

@@ -50,59 +50,6 @@ def sized(rsize: int, **grades: object) -> dict[str, Any]:
     return {"size": 100, "rsize": rsize, **grades}
 
 
-@pytest.mark.parametrize(
-    ("assessments", "expected"),
-    [
-        # 2002: relevance, then coverage E, L, S, N.
-        (
-            [
-                {"relevance": 2, "coverage": "S"},
-                {"relevance": 2, "coverage": "L"},
-                {"relevance": 1, "coverage": "E"},
-            ],
-            {"union": ("2", "L"), "majority": ("2", "S"), "intersection": ("1", "E")},
-        ),
-        # 2003: exhaustivity, then specificity.
-        (
-            [
-                {"exhaustivity": 1, "specificity": 3},
-                {"exhaustivity": 3, "specificity": 1},
-                {"exhaustivity": 3, "specificity": 2},
-            ],
-            {"union": ("3", "2"), "majority": ("3", "1"), "intersection": ("1", "3")},
-        ),
-        # 2005: exhaustivity with "too small" between 0 and 1, then rsize.
-        (
-            [sized(90, exhaustivity="?"), sized(10, exhaustivity=1), sized(0, exhaustivity=0)],
-            {"union": ("1", 10), "majority": ("?", 90), "intersection": ("0", 0)},
-        ),
-        (
-            [sized(10, exhaustivity=2), sized(30, exhaustivity=2), sized(20, exhaustivity=2)],
-            {"union": ("2", 30), "majority": ("2", 20), "intersection": ("2", 10)},
-        ),
-        # 2006: rsize.
-        (
-            [sized(5), sized(50), sized(20)],
-            {"union": (50,), "majority": (20,), "intersection": (5,)},
-        ),
-    ],
-    ids=["2002", "2003", "2005", "2005 equal", "2006"],
-)
-def test_an_element_is_as_strong_as_enough_assessors_find_it(
-    assessments: list[dict[str, Any]], expected: dict[str, tuple[Any, ...]]
-) -> None:
-    judgements = judged(*({"/a": grades} for grades in assessments))
-    for policy, grades in expected.items():
-        assert taken(judgements, policy) == {"/a[1]": grades}
-
-
-def test_an_element_that_too_few_list_falls_out() -> None:
-    judgements = judged({"/a": sized(5), "/b": sized(1)}, {"/a": sized(9)}, {})
-    assert taken(judgements, "union") == {"/a[1]": (9,), "/b[1]": (1,)}
-    assert taken(judgements, "majority") == {"/a[1]": (5,)}
-    assert taken(judgements, "intersection") == {}
-
-
 def test_elements_follow_their_document() -> None:
     lines = [
         {"topic": "1", "doc": "A", "assessor": "a", "elements": []},

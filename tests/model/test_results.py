@@ -101,13 +101,6 @@ def test_the_wide_view_has_a_column_per_measure(results: Results) -> None:
     ]
 
 
-def test_a_notebook_shows_the_wide_table(results: Results) -> None:
-    html = results._repr_html_()
-    assert "<table" in html
-    assert "num_ret" in html
-    assert repr(results) == "<Results: 2 runs x 2 topics x 2 measures>"
-
-
 def test_arrays_cannot_be_written(results: Results) -> None:
     for array in (results.values, results.counted, results.overall):
         with pytest.raises(ValueError, match="read-only"):
@@ -230,14 +223,8 @@ def test_unknown_settings_count_as_equal() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "Expected `object`, got `array`"),
         ('{"results":[],"meta":5}', "Expected `object`, got `int` - at `$.meta`"),
-        ('{"results":[5]}', "Expected `object`, got `int` - at `$.results[0]`"),
         ('{"results":[{"run":"a"}]}', "Object missing required field `topic` - at `$.results[0]`"),
-        (
-            '{"results":[{"run":"a","topic":5,"measure":"m","value":1}]}',
-            "Expected `str`, got `int` - at `$.results[0].topic`",
-        ),
         (
             '{"results":[{"run":"a","topic":"5","measure":"m","value":"high"}]}',
             "Expected `float | null`, got `str` - at `$.results[0].value`",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Literal
 
-from naive_structure.trees import ZERO, Documents, Key, Node, child_paths, is_below, one_of
+from naive_structure.trees import ZERO, Documents, Key, Node, child_paths, is_below
 
 Base = Literal["ideal", "maxsum"]
 Tie = Literal["ascendant", "deeper"]
@@ -19,8 +19,6 @@ def ideal_base(
     documents: Documents, q: Mapping[Key, Fraction], *, base: Base = "ideal", tie: Tie = "ascendant"
 ) -> list[Key]:
     """Elements without overlap that an ideal run would return (3.2), in document order."""
-    one_of(base, "ideal", "maxsum")
-    one_of(tie, "ascendant", "deeper")
     if base == "maxsum":
         chosen: set[Key] = set()
         for name, document in documents.items():

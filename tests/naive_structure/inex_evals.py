@@ -21,7 +21,6 @@ from naive_structure.trees import (
     elements,
     keys_of,
     mean,
-    one_of,
     overlap,
     percents,
     recall_point,
@@ -54,7 +53,6 @@ def _tied(a: Result, b: Result) -> bool:
 
 def _target(n: Fraction, x: Fraction, points: Points) -> Fraction:
     """The relevant mass t that a user who wants recall x looks for."""
-    one_of(points, "intuitive", "ceiling")
     return n * x if points == "intuitive" else Fraction(ceil(n * x))
 
 
@@ -113,10 +111,6 @@ def inex_eval(
 
     With base=ideal, elements that are not ideal are worth 0.
     """
-    one_of(form, "precall", "encyclopedia")
-    one_of(unretrieved, "none", "random_tail")
-    one_of(base, "full", "ideal")
-    one_of(tie, "ascendant", "deeper")
     if form == "encyclopedia" and unretrieved == "random_tail":
         raise ValueError("invalid: form=encyclopedia has no ties and so no random tail")
     if quant == "mean7":
@@ -171,7 +165,6 @@ def concept_grades(
     documents: Documents, quant: Literal["gen", "strict"]
 ) -> tuple[dict[Key, Fraction], dict[Key, Fraction]]:
     """(exh, spec) of every element, each dimension quantised by itself (2)."""
-    one_of(quant, "gen", "strict")
     scale = scale_of(documents)
     if scale not in ("2003", "2005"):
         raise ValueError(f"the scale of {scale} is unknown to inex_eval_ng")
@@ -203,7 +196,6 @@ def ng_points(
     variant: Variant = "o",
 ) -> list[tuple[Fraction, Fraction]]:
     """(R(k), P(k)) at every rank ([ENC] eq 2); exh and spec are 0 where they are not given."""
-    one_of(variant, "o", "s")
     nodes = elements(documents)
     total = sum(exh.values(), ZERO)
     seen: dict[str, set[int]] = {name: set() for name in documents}

@@ -108,11 +108,6 @@ def as_fraction(number: Number) -> Fraction:
     return number if isinstance(number, Fraction) else Fraction(str(number))
 
 
-def one_of(value: object, *expected: object) -> None:
-    if value not in expected:
-        raise ValueError(f"unknown value {value!r}, expected one of {expected}")
-
-
 def recall_point(x: Number) -> Fraction:
     exact = as_fraction(x)
     if not 0 < exact <= 1:

@@ -1,9 +1,10 @@
 """Measures of cumulated gain: nxCG, ep/gr, Q and R, Fetch & Browse (sections 7 to 10)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from inspect import signature
 from itertools import pairwise
-from typing import Literal, Unpack
+from typing import Any, Literal
 
 from naive_structure.quantisation import quantised
 from naive_structure.trees import (
@@ -15,43 +16,50 @@ from naive_structure.trees import (
     cumulate,
     keys_of,
     mean,
-    one_of,
     percents,
     rank_of,
     recall_point,
 )
-from naive_structure.xcg_gains import GainOptions, decreasing, gains
+from naive_structure.xcg_gains import decreasing, gains
+
+Gains = Sequence[Fraction]
 
 # --------------------------------------------------------------------------------------------
 # Cumulated gain (section 7)
 # --------------------------------------------------------------------------------------------
 
 
-def nxcg(xG: Sequence[Fraction], xI: Sequence[Fraction], k: int) -> Fraction:
-    """xCG[k] / xCI[k]."""
-    return cumulate(xG, k) / cumulate(xI, k)
+def of_gains(function: Callable[..., Fraction]) -> Callable[..., float]:
+    """Return the measure that is this function of the gains of a run and of an ideal run."""
+    own = signature(function).parameters.keys()
+
+    def measure(results: Results, documents: Documents, **options: Any) -> float:
+        given = {name: value for name, value in options.items() if name in own}
+        rest = {name: value for name, value in options.items() if name not in own}
+        xG, xI = gains(results, documents, **rest)
+        return float(function(xG, xI, **given)) if xI else NAN
+
+    return measure
 
 
-def xCG(results: Results, documents: Documents, *, k: int, **options: Unpack[GainOptions]) -> float:
+@of_gains
+def xCG(xG: Gains, xI: Gains, *, k: int) -> Fraction:
     """The gain cumulated in the first k results."""
-    xG, xI = gains(results, documents, **options)
-    return float(cumulate(xG, rank_of(k))) if xI else NAN
+    return cumulate(xG, rank_of(k))
 
 
-def nxCG(
-    results: Results, documents: Documents, *, k: int, **options: Unpack[GainOptions]
-) -> float:
-    """xCG[k] relative to an ideal run ([S05] eq 5)."""
-    xG, xI = gains(results, documents, **options)
-    return float(nxcg(xG, xI, rank_of(k))) if xI else NAN
+def nxcg(xG: Gains, xI: Gains, k: int) -> Fraction:
+    """xCG[k] / xCI[k], relative to an ideal run ([S05] eq 5)."""
+    return cumulate(xG, rank_of(k)) / cumulate(xI, k)
 
 
-def MAnxCG(
-    results: Results, documents: Documents, *, k: int, **options: Unpack[GainOptions]
-) -> float:
+nxCG = of_gains(nxcg)
+
+
+@of_gains
+def MAnxCG(xG: Gains, xI: Gains, *, k: int) -> Fraction:
     """The mean of nxCG over the ranks 1 to k ([S05] eq 6)."""
-    xG, xI = gains(results, documents, **options)
-    return float(mean([nxcg(xG, xI, j) for j in range(1, rank_of(k) + 1)])) if xI else NAN
+    return mean([nxcg(xG, xI, j) for j in range(1, rank_of(k) + 1)])
 
 
 # --------------------------------------------------------------------------------------------
@@ -63,27 +71,12 @@ Between = Literal["line", "curve", "step"]
 Divisor = Literal["max", "n"]
 
 
-class PointOptions(GainOptions, total=False):
-    """Parameters of ep and iMAep."""
-
-    ideal: IdealSide
-    between: Between
-
-
-class AverageOptions(GainOptions, total=False):
-    """Parameters of MAep."""
-
-    ideal: IdealSide
-    divisor: Divisor
-
-
-def _effort(gain: Fraction, values: Sequence[Fraction], side: IdealSide) -> Fraction:
+def _effort(gain: Fraction, values: Gains, side: IdealSide) -> Fraction:
     """How far a list is to be read until its cumulated gain is ``gain`` (> 0).
 
     ``step``: the first rank that reaches it; ``line``: the place on the straight line between that
     rank and the one before. A list that never reaches it is read to its end.
     """
-    one_of(side, "line", "step")
     reached = ZERO
     for m, value in enumerate(values, start=1):
         if reached + value >= gain:
@@ -93,7 +86,7 @@ def _effort(gain: Fraction, values: Sequence[Fraction], side: IdealSide) -> Frac
 
 
 def natural_points(
-    xG: Sequence[Fraction], xI: Sequence[Fraction], ideal: IdealSide = "line"
+    xG: Gains, xI: Gains, ideal: IdealSide = "line"
 ) -> list[tuple[int, Fraction, Fraction]]:
     """(rank, gr, ep) of every rank that gains."""
     points = []
@@ -105,16 +98,10 @@ def natural_points(
 
 
 def effort_precision(
-    xG: Sequence[Fraction],
-    xI: Sequence[Fraction],
-    x: Fraction,
-    *,
-    ideal: IdealSide = "line",
-    between: Between = "line",
+    xG: Gains, xI: Gains, *, x: Number, ideal: IdealSide = "line", between: Between = "line"
 ) -> Fraction:
     """Effort-precision at gain-recall x; 0 beyond what the run reaches."""
-    one_of(ideal, "line", "step")
-    one_of(between, "line", "curve", "step")
+    x = recall_point(x)
     gain = x * sum(xI)
     if sum(xG, ZERO) < gain:
         return ZERO
@@ -132,75 +119,30 @@ def effort_precision(
 
 
 def average_effort_precision(
-    xG: Sequence[Fraction],
-    xI: Sequence[Fraction],
-    *,
-    ideal: IdealSide = "line",
-    divisor: Divisor = "max",
+    xG: Gains, xI: Gains, *, ideal: IdealSide = "line", divisor: Divisor = "max"
 ) -> Fraction:
-    """Sum of ep over the natural points / D."""
-    one_of(divisor, "max", "n")
+    """Effort-precision averaged over the natural recall points: the sum / D."""
     points = natural_points(xG, xI, ideal)
     d = max(len(xI), len(points)) if divisor == "max" else len(xI)
     return sum((precision for _, _, precision in points), ZERO) / d
 
 
 def interpolated_effort_precision(
-    xG: Sequence[Fraction],
-    xI: Sequence[Fraction],
-    *,
-    ideal: IdealSide = "line",
-    between: Between = "line",
+    xG: Gains, xI: Gains, *, ideal: IdealSide = "line", between: Between = "line"
 ) -> Fraction:
-    """The mean of ep over 100 recall points."""
-    return mean([effort_precision(xG, xI, x, ideal=ideal, between=between) for x in percents()])
-
-
-def gr(results: Results, documents: Documents, *, k: int, **options: Unpack[GainOptions]) -> float:
-    """Gain-recall xCG[k] / xCI[n]."""
-    xG, xI = gains(results, documents, **options)
-    return float(cumulate(xG, rank_of(k)) / sum(xI)) if xI else NAN
-
-
-def ep(
-    results: Results,
-    documents: Documents,
-    *,
-    x: Number,
-    ideal: IdealSide = "line",
-    between: Between = "line",
-    **options: Unpack[GainOptions],
-) -> float:
-    """Effort-precision at gain-recall x."""
-    xG, xI = gains(results, documents, **options)
-    at = recall_point(x)
-    return float(effort_precision(xG, xI, at, ideal=ideal, between=between)) if xI else NAN
-
-
-def MAep(
-    results: Results,
-    documents: Documents,
-    *,
-    ideal: IdealSide = "line",
-    divisor: Divisor = "max",
-    **options: Unpack[GainOptions],
-) -> float:
-    """Effort-precision averaged over the natural recall points."""
-    xG, xI = gains(results, documents, **options)
-    return float(average_effort_precision(xG, xI, ideal=ideal, divisor=divisor)) if xI else NAN
-
-
-def iMAep(
-    results: Results,
-    documents: Documents,
-    *,
-    ideal: IdealSide = "line",
-    between: Between = "line",
-    **options: Unpack[GainOptions],
-) -> float:
     """Effort-precision averaged over 100 recall points."""
-    xG, xI = gains(results, documents, **options)
-    return float(interpolated_effort_precision(xG, xI, ideal=ideal, between=between)) if xI else NAN
+    return mean([effort_precision(xG, xI, x=x, ideal=ideal, between=between) for x in percents()])
+
+
+@of_gains
+def gr(xG: Gains, xI: Gains, *, k: int) -> Fraction:
+    """Gain-recall xCG[k] / xCI[n]."""
+    return cumulate(xG, rank_of(k)) / sum(xI)
+
+
+ep = of_gains(effort_precision)
+MAep = of_gains(average_effort_precision)
+iMAep = of_gains(interpolated_effort_precision)
 
 
 # --------------------------------------------------------------------------------------------
@@ -210,21 +152,14 @@ def iMAep(
 Form = Literal["sakai", "printed"]
 
 
-def _with_bonus(values: Sequence[Fraction]) -> list[Fraction]:
+def _with_bonus(values: Gains) -> list[Fraction]:
     """bg: one more for everything that gains."""
     return [value + 1 if value > 0 else ZERO for value in values]
 
 
-def q_measure(
-    xG: Sequence[Fraction],
-    xI: Sequence[Fraction],
-    *,
-    divisor: Divisor = "max",
-    form: Form = "sakai",
-) -> Fraction:
-    """(1/D) sum over gaining ranks j of cbg(j) / (cig(j) + j)."""
-    one_of(divisor, "max", "n")
-    one_of(form, "sakai", "printed")
+@of_gains
+def Q(xG: Gains, xI: Gains, *, divisor: Divisor = "max", form: Form = "sakai") -> Fraction:
+    """Sakai's Q-measure: (1/D) sum over gaining ranks j of cbg(j) / (cig(j) + j)."""
     ideal = xI if form == "sakai" else _with_bonus(xI)
     bonus = _with_bonus(xG)
     ranks = [j for j, gain in enumerate(xG, start=1) if gain > 0]
@@ -232,39 +167,15 @@ def q_measure(
     return total / (max(len(xI), len(ranks)) if divisor == "max" else len(xI))
 
 
-def r_measure(xG: Sequence[Fraction], xI: Sequence[Fraction], *, form: Form = "sakai") -> Fraction:
-    """cbg(R) / (cig(R) + R), or as printed with cbg(R) in both places."""
-    one_of(form, "sakai", "printed")
+@of_gains
+def Rmeasure(xG: Gains, xI: Gains, *, divisor: Divisor = "max", form: Form = "sakai") -> Fraction:
+    """Sakai's R-measure: cbg(R) / (cig(R) + R), or as printed with cbg(R) in both places.
+
+    It divides by nothing that ``divisor`` could change.
+    """
     r = len(xI)
     found = cumulate(_with_bonus(xG), r)
     return found / ((sum(xI) if form == "sakai" else found) + r)
-
-
-def Q(
-    results: Results,
-    documents: Documents,
-    *,
-    divisor: Divisor = "max",
-    form: Form = "sakai",
-    **options: Unpack[GainOptions],
-) -> float:
-    """Sakai's Q-measure."""
-    xG, xI = gains(results, documents, **options)
-    return float(q_measure(xG, xI, divisor=divisor, form=form)) if xI else NAN
-
-
-def Rmeasure(
-    results: Results,
-    documents: Documents,
-    *,
-    divisor: Divisor = "max",
-    form: Form = "sakai",
-    **options: Unpack[GainOptions],
-) -> float:
-    """Sakai's R-measure. It divides by nothing that ``divisor`` could change."""
-    one_of(divisor, "max", "n")
-    xG, xI = gains(results, documents, **options)
-    return float(r_measure(xG, xI, form=form)) if xI else NAN
 
 
 # --------------------------------------------------------------------------------------------
@@ -275,18 +186,16 @@ Score = Literal["MAep", "iMAep"]
 
 
 def _score(
-    xG: Sequence[Fraction],
-    xI: Sequence[Fraction],
+    xG: Gains,
+    xI: Gains,
     score: Score,
     ideal: IdealSide,
     divisor: Divisor = "max",
     x: Number | None = None,
 ) -> Fraction:
     """MAep or iMAep, or where gain-recall x is given ep there."""
-    one_of(score, "MAep", "iMAep")
-    one_of(divisor, "max", "n")
     if x is not None:
-        return effort_precision(xG, xI, recall_point(x), ideal=ideal)
+        return effort_precision(xG, xI, x=x, ideal=ideal)
     if score == "MAep":
         return average_effort_precision(xG, xI, ideal=ideal, divisor=divisor)
     return interpolated_effort_precision(xG, xI, ideal=ideal)
@@ -308,7 +217,6 @@ def FBarticle(
     ideal: IdealSide = "line",
 ) -> float:
     """How well whole documents are fetched."""
-    one_of(article_gain, "auto", "self", "max")
     keys_of(results, documents)
     q = quantised(documents, quant)
     gain: dict[str, Fraction] = {}
@@ -334,10 +242,9 @@ def FBelement(
     ideal: IdealSide = "line",
     divisor: Divisor = "max",
     clusters: Literal["retrieved_relevant", "all_relevant", "retrieved"] = "retrieved_relevant",
-    **options: Unpack[GainOptions],
+    **options: Any,
 ) -> float:
     """How well the fetched documents are browsed: the mean over them, each by itself."""
-    one_of(clusters, "retrieved_relevant", "all_relevant", "retrieved")
     keys_of(results, documents)
     scores: dict[str, Fraction | None] = {}  # None where nothing is relevant
     for name, document in documents.items():

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypedDict
+from typing import Literal
 
 from naive_structure.bases import Base, Tie, full_base, ideal_base
 from naive_structure.quantisation import quantised, resolve, scale_of
@@ -21,24 +21,8 @@ from naive_structure.trees import (
     highlighted_in,
     is_below,
     keys_of,
-    one_of,
     overlap,
 )
-
-
-class GainOptions(TypedDict, total=False):
-    """Parameters that say what a result is worth."""
-
-    quant: str
-    overlap: Literal["off", "on"]
-    alpha: Number
-    base: Base
-    tie: Tie
-    norm: Literal["subtree", "overlap", "none"]
-    mixed: Literal["text", "ignore"]
-    formula: Literal["inex2005", "encyclopedia"]
-    clamp: bool
-    normalise: bool
 
 
 @dataclass(frozen=True)
@@ -104,7 +88,6 @@ def focused_gains(
     norm: Literal["subtree", "overlap", "none"] = "subtree",
 ) -> list[Fraction]:
     """xG with overlap=on: rv, limited by what is left of the ideals it serves ([S05] eq 8)."""
-    one_of(norm, "subtree", "overlap", "none")
     nodes = elements(valuation.documents)
     seen: dict[str, set[int]] = {name: set() for name in valuation.documents}
     left = {ideal: valuation.q[ideal] for ideal in ideals}
@@ -140,9 +123,6 @@ def gains(
     normalise: bool = False,
 ) -> tuple[list[Fraction], list[Fraction]]:
     """(xG, xI): the gains of the run in its order, those of the recall base decreasing."""
-    one_of(overlap, "off", "on")
-    one_of(mixed, "text", "ignore")
-    one_of(formula, "inex2005", "encyclopedia")
     if not 0 <= as_fraction(alpha) <= 1:
         raise ValueError(f"invalid alpha {alpha!r}, expected 0 <= alpha <= 1")
     keys = keys_of(results, documents)

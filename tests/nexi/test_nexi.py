@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from foveal.nexi import (
     CAS,
     CO,
-    IEEE_CLASSES,
     About,
     And,
     Compare,
@@ -24,7 +23,6 @@ from foveal.nexi import (
     Term,
     matches,
     parse,
-    tags_of,
 )
 from shared_data import INEX, needs_inex
 
@@ -296,18 +294,8 @@ def test_matching(path: str, tags: str, expected: bool) -> None:
     assert matches(target(f"{path}[about(., x)]"), tags.split("/")) is expected
 
 
-def test_tags_of_one_class_are_taken_for_each_other() -> None:
-    path = target("//article//sec[about(., x)]")
-    assert matches(path, ["article", "bdy", "ss1"], IEEE_CLASSES)
-    assert not matches(path, ["article", "bdy", "p"], IEEE_CLASSES)
-
-
 def test_target_and_support() -> None:
     query = parse("//a[about(.//b, x) and about(., y)]//c[about(.//d, z) or .//e > 3]")
     assert isinstance(query, CAS)
     assert str(query.target) == "//a//c"
     assert [str(path) for path in query.support] == ["//a", "//a//b", "//a//c//d", "//a//c//e"]
-
-
-def test_tags_of_an_xpath() -> None:
-    assert tags_of("/article[1]/m:math[2]/p") == ("article", "m:math", "p")

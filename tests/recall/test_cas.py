@@ -171,20 +171,14 @@ A1, A2 = "/doc[1]/a[1]", "/doc[1]/a[2]"
         # the element itself, in a part before the last
         ("//a[about(., x)]//c[about(., y)]", [[A1]], True),
         ("//a[about(., x)]//c[about(., y)]", [[f"{A1}/b[1]"]], False),
-        ("//a[about(., x)]//c[about(., y)]", [["/doc[1]"]], False),
         # an element below
         ("//a[about(.//b, x)]", [[f"{A1}/b[1]"]], True),
-        ("//a[about(.//b, x)]", [[f"{A1}/d[1]/b[3]"]], True),
-        ("//a[about(.//b, x)]", [["/doc[1]/b[1]"]], False),
-        ("//a[about(.//b, x)]", [[A1]], False),
         ("//a[about(.//*, x)]", [[A1]], False),
         ("//a[about(.//(b|c), x)]", [[f"{A1}/c[1]"]], True),
         # several clauses
         ("//a[about(.//b, x) and about(.//c, y)]", [[f"{A1}/b[1]"], [f"{A1}/c[1]"]], True),
         ("//a[about(.//b, x) and about(.//c, y)]", [[f"{A1}/b[1]"], []], False),
         ("//a[about(.//b, x) or about(.//c, y)]", [[], [f"{A1}/c[1]"]], True),
-        ("//a[about(.//b, x) or about(.//c, y)]", [[], []], False),
-        ("//a[about(.//b, x) or about(.//c, y) and about(., z)]", [[], [f"{A1}/c[1]"]], True),
         # of one and the same element
         ("//a[about(.//b, x) and about(.//c, y)]", [[f"{A1}/b[1]"], [f"{A2}/c[1]"]], False),
         ("//doc[about(.//b, x) and about(.//c, y)]", [[f"{A1}/b[1]"], [f"{A2}/c[1]"]], True),
@@ -192,18 +186,13 @@ A1, A2 = "/doc[1]/a[1]", "/doc[1]/a[2]"
         # and of parts within it
         ("//a[about(.//b, x)]//c[about(.//d, y)]", [[f"{A1}/b[1]"], [f"{A1}/c[1]/d[1]"]], True),
         ("//a[about(.//b, x)]//c[about(.//d, y)]", [[f"{A1}/b[1]"], [f"{A2}/c[1]/d[1]"]], False),
-        ("//a[about(.//b, x)]//c[about(.//d, y)]", [[f"{A1}/b[1]"], [f"{A1}/d[1]"]], False),
         ("//a[about(.//b, x)]//a[about(.//b, y)]", [[f"{A1}/b[1]"], [f"{A1}/b[1]"]], False),
-        ("//a[about(.//b, x)]//a[about(.//b, y)]", [[f"{A1}/b[1]"], [f"{A1}/a[1]/b[1]"]], True),
         # the judgements of the topic itself are no condition, and make up for others
         ("//a[about(., x)]", [], True),
-        ("//a[about(., x) and about(.//b, y)]", [[]], False),
         ("//a[about(., x) and about(.//b, y)]", [[f"{A1}/b[1]"]], True),
-        ("//a[about(., x) or about(.//b, y)]", [], True),
         ("//a[about(.//b, x)]//c[about(., y) or about(.//d, z)]", [[f"{A1}/b[1]"]], True),
         # more parts than NEXI has, and a last one without a filter
         ("//a[about(., x)]//c", [[A1]], True),
-        ("//a[about(., x)]//c", [[A2 + "/c[1]"]], False),
         ("//doc[about(., x)]//a[about(., y)]//c[about(., z)]", [["/doc[1]"], [A1]], True),
         ("//doc[about(., x)]//a[about(., y)]//c[about(., z)]", [["/doc[1]"], []], False),
     ],

@@ -259,15 +259,10 @@ def _make_run(
     if "I" not in ranking:
         ranked = ranked.filter(pl.col("place") > 0)
     results = ranked.join(parts, on="unit").sort("topic", "place", "start", "end")
-    xpath = results["xpath"]
-    return Run.from_columns(
-        topic=pl.Series(topics, dtype=pl.String).gather(results["topic"]),
-        doc=results["doc"],
-        start=results["start"].to_numpy(),
-        end=results["end"].to_numpy(),
-        xpath=None if xpath.null_count() == len(xpath) else xpath,
-        name=name,
-    )
+    topic = pl.Series(topics, dtype=pl.String).gather(results["topic"])
+    xpath = ["xpath"] if results["xpath"].count() else []
+    results = results.select("doc", "start", "end", *xpath, topic=topic)
+    return Run.from_frame(results, name=name)
 
 
 class Ordering(NamedTuple):

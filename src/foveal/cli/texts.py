@@ -32,18 +32,21 @@ def find_texts(judgements: Iterable[str | None] = ()) -> SourceTexts | None:
     texts, collection, documents = map(given.get, ("texts", "collection", "documents"))
     if texts is None and (collection is None or documents is None):
         return None
-    from foveal.collection import SourceTexts
+    if texts is not None and documents is not None:
+        raise UsageError("--texts and --documents both say where the texts are; give one")
+    from foveal.collection import Collection, SourceTexts
     from foveal.files.source import Source, is_stream, list_files, read_head
     from foveal.formats.jsonl import declared_whitespace
 
+    index = None if collection is None else Collection.open(collection)
     paths = [path for path in judgements if path is not None and not is_stream(path)]
     rules = (
         declared_whitespace(Source(str(file), read_head(str(file), _HEAD), None))
         for file in (list_files(paths, "judgements") if paths and collection is None else ())
     )
-    whitespace = next(filter(None, rules), "keep")
-    name_tag = given.get("name_from")
-    return SourceTexts.given(texts, collection, documents, name_tag=name_tag, whitespace=whitespace)
+    rule = next(filter(None, rules), "keep") if index is None else index.whitespace
+    source = texts or documents or ""
+    return SourceTexts(source, given.get("name_from"), whitespace=rule, index=index)
 
 
 def open_runs(paths: Sequence[str], *others: str | None) -> list[RunLike]:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Collection as Names
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from foveal.collection.element_index import Collection, PathIndex
 from foveal.collection.parsing import Batch, Keep, Markup, Recorder
 from foveal.collection.sources import LINE, DocumentSource, Item, name_of
-from foveal.errors import InputError, Problem, UsageError
+from foveal.errors import InputError, Problem
 from foveal.files.source import explain_os_error
 from foveal.files.xml import DocumentError, Limits
 
@@ -29,14 +29,6 @@ class Text(NamedTuple):
     doc: str
     text: str
     as_indexed: bool | None = None  # True if the index has the hash of this text; None without one
-
-
-class MarkedText(NamedTuple):
-    """The text of one document and its elements with their attributes."""
-
-    doc: str
-    text: str
-    markup: Markup
 
 
 @dataclass(frozen=True)
@@ -61,18 +53,6 @@ class SourceTexts:
     index: Collection | None = None
     keep: Keep | None = None
 
-    @classmethod
-    def given(
-        cls, texts: str | None, collection: str | None, documents: str | None, **options: Any
-    ) -> SourceTexts:
-        """Return the source that options of a command name; white space counts as in the index."""
-        if texts is not None and documents is not None:
-            raise UsageError("--texts and --documents both say where the texts are; give one")
-        if collection is not None:
-            index = Collection.open(collection)
-            options |= {"index": index, "whitespace": index.whitespace}
-        return cls(texts or documents or "", **options)
-
     def __call__(
         self, asked: Mapping[str, Callable[[str], bool]]
     ) -> Iterator[tuple[str, str, str]]:
@@ -94,26 +74,19 @@ class SourceTexts:
             message = f"holds no document {min(left)!r}, which is judged"
             raise InputError.at("collection.unknown_document", str(self.source), None, message)
 
-    def documents(
+    def indexed(
         self, digests: Mapping[str, bytes], *, progress: Callable[[float], object] | None = None
-    ) -> Iterator[tuple[str, str]]:
-        """Yield name and text of the documents with these hashes, as the source has them.
+    ) -> Iterator[tuple[str, str, Markup]]:
+        """Yield name, text and mark-up of the documents with these hashes.
 
         `progress` is called with the share of the source done.
         """
-        for doc, text, _ in self.indexed(digests, progress=progress):
-            yield doc, text
-
-    def indexed(
-        self, digests: Mapping[str, bytes], *, progress: Callable[[float], object] | None = None
-    ) -> Iterator[MarkedText]:
-        """Yield what `documents` yields, with the mark-up."""
         left = dict(digests)
         found = self._read(digests, progress=progress) if left else ()
         for (name, _), text, _, batch, recorder in found:
             if left.get(name) == batch.digests:
                 del left[name]
-                yield MarkedText(name, text, recorder.markup())
+                yield name, text, recorder.markup()
             if not left:
                 return
         if left:
@@ -198,9 +171,9 @@ class SourceTexts:
                         continue
                     batch = recorder.batch()
                     name = batch.documents[0] if inside else name
-                    if is_asked(name, name + extension):
-                        own = (name, name + extension)
-                        yield own, text, item.place, batch, recorder
+                    names = name, name + extension
+                    if is_asked(*names):
+                        yield names, text, item.place, batch, recorder
                 if progress is not None:
                     progress(task.done)
         except OSError as error:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.collection.parsing import PathTable, distinct
@@ -19,13 +18,11 @@ from foveal.errors import InputError
 from foveal.formats.xpaths import PATHS, Points, canonical, parse_ranges
 from foveal.lookup import CachedTextFunction, KeyTable, number_rows
 from foveal.model import UNKNOWN, Provenance
-from foveal.spans import Ints, lay_out, ordered
-
-Bools = npt.NDArray[np.bool_]
+from foveal.spans import Bools, Ints, lay_out, ordered
 
 NO_DOCUMENT = "document {doc!r} is not in the collection"
 _NO_PATH = "document {doc!r} has no element {xpath!r}"
-_NO_PLACE = "{xpath!r} is no place in document {doc!r}"
+_NO_PLACE = "{xpath!r} is not a place in document {doc!r}"
 _MERGED = "{xpath!r} counts the characters of a text node, but the index merges white space"
 _PROBLEMS = ("", NO_DOCUMENT, _NO_PATH, _NO_PLACE, _MERGED)
 
@@ -101,7 +98,7 @@ class Element(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """Spans of (document, XPath) pairs, and what is wrong with those that have none.
+    """Spans of (document, XPath) pairs, and the problem of each pair without one.
 
     `element` is the number of each among its document's elements; `UNKNOWN` where the path is not
     that of an element with every ordinal.
@@ -232,9 +229,8 @@ class Collection:
     def documents(self) -> pl.DataFrame:
         """Documents in the order of their numbers: columns doc and length."""
         names = self.sections["doc_names"].tobytes().decode().split("\n")[:-1]
-        return pl.DataFrame(
-            {"doc": pl.Series(names, dtype=pl.String), "length": self._lengths[:-1]}
-        )
+        columns = {"doc": pl.Series(names, dtype=pl.String), "length": self._lengths[:-1]}
+        return pl.DataFrame(columns)
 
     @cached_property
     def _names(self) -> KeyTable:
@@ -260,8 +256,7 @@ class Collection:
 
     def path_counts(self) -> Ints:
         """Return how many elements have each path."""
-        number = len(self.paths.table.parent)
-        return np.bincount(self.sections["path"], minlength=number).astype(np.int64)
+        return np.bincount(self.sections["path"], minlength=len(self.paths.table.parent))
 
     def path_depths(self) -> Ints:
         """Return the depth of each path; the root's is 1."""
@@ -305,10 +300,9 @@ class Collection:
     @cached_property
     def _slots(self) -> KeyTable:
         """A hash table of elements by one number for each pair of document and path."""
-        doc = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
-        return KeyTable(
-            (doc * len(self.paths.table.parent) + self.sections["path"]).view(np.uint64)
-        )
+        doc = np.repeat(np.arange(len(self)), np.diff(self.bounds))
+        keys = doc * len(self.paths.table.parent) + self.sections["path"]
+        return KeyTable(keys.view(np.uint64))
 
     def _find_in_order(self, doc: Ints, path: Ints) -> Ints:
         """Find elements by binary search: they are sorted by document and path.
@@ -342,7 +336,7 @@ class Collection:
             return Resolved(start, end, {}, element - self.bounds[doc])
         place = np.where(element < 0, UNKNOWN, element - self.bounds[np.maximum(doc, 0)])
         wrong = np.select([doc < 0, (element < 0) & (path >= 0)], [1, 2], 0)
-        # What is left is no element that is written with all its ordinals.
+        # The other paths are not elements with every ordinal.
         left = np.flatnonzero((doc >= 0) & (path < 0))
         if len(left):
             start[left], end[left], wrong[left] = self._places(doc[left], xpaths.gather(left))
@@ -381,19 +375,17 @@ class Collection:
         return start, end, wrong
 
     def _spans(self, element: Ints) -> tuple[Ints, Ints]:
-        if not self.elements:
-            return np.full(len(element), UNKNOWN), np.full(len(element), UNKNOWN)
-        # What is not known takes the place of the last element, and then its own.
-        start = self.sections["start"][element].astype(np.int64)
-        end = self.sections["end"][element].astype(np.int64)
-        unknown = np.flatnonzero(element < 0)
-        start[unknown] = end[unknown] = UNKNOWN
+        """Return where elements start and end, `UNKNOWN` for unknown ones."""
+        start, end = np.full((2, len(element)), UNKNOWN)
+        known = np.flatnonzero(element >= 0)
+        start[known] = self.sections["start"][element[known]]
+        end[known] = self.sections["end"][element[known]]
         return start, end
 
     def _inside(self, doc: Ints, element: Ints, points: Points) -> tuple[Ints, Ints]:
         """Return where points of elements start and end, `UNKNOWN` for no such place."""
         start, end = self._spans(element)
-        # An attribute has no text of its own; it stands at its element.
+        # An attribute has no text of its own; it is at the start of its element.
         end = np.where(points.attribute, start, end)
         asked = np.flatnonzero((points.node > 0) & (element >= 0))
         for rows, trees, tree in self._trees_in_parts(doc[asked]):
@@ -509,7 +501,7 @@ def open_cached(path: str | Path) -> Collection:
         fact = Path(path).stat()
         identity = fact.st_dev, fact.st_ino, fact.st_size, fact.st_mtime_ns, fact.st_ctime_ns
     except OSError:
-        return Collection.open(path)  # which tells what is wrong
+        return Collection.open(path)  # which raises the error
     return _open_identified(str(path), identity)
 
 

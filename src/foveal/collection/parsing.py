@@ -18,13 +18,10 @@ from itertools import count, pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from foveal.errors import Problem
 from foveal.files.xml import DocumentError, Limits, parse_xml
-from foveal.spans import Ints
-
-Bools = npt.NDArray[np.bool_]
+from foveal.spans import Bools, Ints
 
 # White space counts as it is, runs as one, or not in text nodes that hold nothing else.
 WHITESPACE = ("keep", "merge", "strip")
@@ -119,31 +116,25 @@ class Recorder:
         A document that fails leaves no trace.
         """
         pieces: list[str] = []
-        mark, note, codes = self._marks.append, self._tags.append, self._codes
+        mark, note, codes, keep = self._marks.append, self._tags.append, self._codes, self.keep
         self._kept = {}
 
-        def opening(tag: str, _attributes: list[str]) -> None:
+        def opening(tag: str, attributes: list[str]) -> None:
+            if keep is not None and attributes and (kept := keep(tag, attributes)):
+                self._kept[len(self._tags) - self._first_tag[-1]] = kept
             mark(len(pieces))
             note(codes[tag])
-
-        def opening_kept(tag: str, attributes: list[str]) -> None:
-            kept = keep(tag, attributes) if attributes and keep is not None else None
-            if kept:
-                self._kept[len(self._tags) - self._first_tag[-1]] = kept
-            opening(tag, attributes)
 
         def closing(_tag: str) -> None:
             mark(~len(pieces))
 
-        keep = self.keep
         try:
             if isinstance(data, str):
                 opening("text", [])
                 pieces = [data]
                 closing("text")
             else:
-                first = opening if keep is None else opening_kept
-                handlers = (first, closing, pieces.append)
+                handlers = (opening, closing, pieces.append)
                 parse_xml(data, *handlers, limits=self.limits, listed_attributes=True)
                 name = name if name_tag is None else self._find_name(name_tag, pieces)
             return self._add_text(name, pieces)
@@ -165,7 +156,7 @@ class Recorder:
                 pieces[i] = text.removeprefix(" ") if after_blank else text
                 after_blank = text.endswith(" ") if text else after_blank
         elif self.whitespace == "strip":
-            marks = self._last_marks()
+            marks = np.array(self._marks[2 * self._first_tag[-1] :], dtype=np.int64)
             node = np.unique(np.where(marks < 0, ~marks, marks))
             of_piece = np.searchsorted(node, np.arange(len(pieces)), side="right").tolist()
             full = {n for n, piece in zip(of_piece, pieces, strict=True) if piece.strip(_BLANK)}
@@ -181,10 +172,6 @@ class Recorder:
         self._first_piece.append(len(self._sizes))
         return text
 
-    def _last_marks(self) -> Ints:
-        """Return the marks of the last document."""
-        return np.array(self._marks[2 * self._first_tag[-1] :], dtype=np.int64)
-
     def _find_name(self, tag: str, pieces: list[str]) -> str:
         """Return the text of the first element of that tag."""
         first = self._first_tag[-1]
@@ -193,7 +180,7 @@ class Recorder:
         except ValueError:
             message = f"no <{tag}> element to name the document by"
             raise DocumentError("document.name", message) from None
-        marks = self._last_marks()
+        marks = np.array(self._marks[2 * first :], dtype=np.int64)
         opening, closing, _ = _tree(marks < 0)
         own = np.argsort(opening)[number]
         return "".join(pieces[marks[opening[own]] : ~marks[closing[own]]]).strip()
@@ -203,8 +190,7 @@ class Recorder:
         marks = np.array(self._marks[2 * self._first_tag[-2] :], dtype=np.int64)
         opening, closing, level = _tree(marks < 0)
         order = np.argsort(opening)
-        sizes = np.array(self._sizes[self._first_piece[-2] :], dtype=np.int64)
-        positions = np.concatenate([[0], np.cumsum(sizes)])
+        positions = np.concatenate([[0], np.cumsum(self._sizes[self._first_piece[-2] :])])
         tags = list(self._codes)
         return Markup(
             tuple(tags[code] for code in self._tags[self._first_tag[-2] :]),
@@ -219,12 +205,10 @@ class Recorder:
 
         Elements come level by level, in document order within a level.
         """
-        first_tag = np.array(self._first_tag, dtype=np.int64)
-        first_piece = np.array(self._first_piece, dtype=np.int64)
-        positions = np.zeros(len(self._sizes) + 1, dtype=np.int64)
-        np.cumsum(np.array(self._sizes, dtype=np.int64), out=positions[1:])
+        first_piece = np.array(self._first_piece)
+        positions = np.concatenate([[0], np.cumsum(self._sizes)])
         base = positions[first_piece]
-        of_element = np.repeat(np.arange(len(self._names)), np.diff(first_tag))
+        of_element = np.repeat(np.arange(len(self._names)), np.diff(self._first_tag))
         marks = np.array(self._marks, dtype=np.int64)
         closes = marks < 0
         opening, closing, level = _tree(closes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.collection.element_index import NO_DOCUMENT, Collection
@@ -11,9 +10,8 @@ from foveal.errors import InputError, Problem, Tally, some
 from foveal.formats.xpaths import ELEMENT, owners
 from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements, Run
-from foveal.spans import Ints
+from foveal.spans import Bools, Ints
 
-Bools = npt.NDArray[np.bool_]
 # Notes on results.
 MISSING = "results that the collection does not hold: {} ({})"
 CLIPPED = "results clipped at the end of their document: {}"
@@ -135,8 +133,7 @@ def is_element(run: Run) -> Bools:
     """Return which results name an element by its XPath."""
     if run.xpath is None:
         return np.zeros(len(run), dtype=bool)
-    found: Bools = run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
-    return found
+    return run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
 
 
 def is_whole_document(run: Run) -> Bools:
@@ -183,14 +180,12 @@ def place_elements(
     docs, start, end = placed.doc.gather(left), placed.start[left], placed.end[left]
     numbered = number_rows(docs)
     trees, tree = collection.trees(docs.gather(numbered.first_rows)), numbered.number
-    # The deepest element with the extent of each result is the last of them.
-    on = ["tree", "start", "end"]
+    # The deepest element with the extent of each result is the last of them: count from the end.
     owner = np.repeat(np.arange(len(trees.bounds) - 1), np.diff(trees.bounds))
-    extents = pl.DataFrame({"tree": owner, "start": trees.start, "end": trees.end})
-    extents = extents.with_row_index("element").unique(on, keep="last", maintain_order=True)
-    asked = pl.DataFrame({"tree": tree, "start": start, "end": end})
-    joined = asked.join(extents, on=on, how="left", maintain_order="left")["element"]
-    element = joined.cast(pl.Int64).fill_null(UNKNOWN).to_numpy().copy()
+    both = zip((owner[::-1], trees.start[::-1], trees.end[::-1]), (tree, start, end), strict=True)
+    extents = number_rows(*(np.concatenate(columns) for columns in both))
+    last = len(owner) - 1 - extents.first_rows[extents.number[len(owner) :]]
+    element = np.maximum(last, UNKNOWN)
     if snap:  # a place without extent is a point, not an empty element there
         element[start == end] = UNKNOWN
     articles = is_whole_document(run)[left]
@@ -210,14 +205,12 @@ def place_elements(
             own = collection.resolve(odd_docs, owners(placed.xpath.gather(left[odd]))).element
             around = np.where(own < 0, around, trees.bounds[tree[odd]] + own)
         if not snap:
-            problems = []
-            texts = collection.xpaths(trees.path[around])
+            problems, texts = [], collection.xpaths(trees.path[around])
             for row, text in zip(left[odd].tolist(), texts, strict=True):
                 message = f"[{placed.start[row]},{placed.end[row]}) of {run.doc[row]!r} is not an "
                 message += f"element; the smallest around it is {text} (--snap takes it)"
-                problems.append(
-                    Problem("run.element", run.source.path, int(run.line[row]), message)
-                )
+                line = int(run.line[row])
+                problems.append(Problem("run.element", run.source.path, line, message))
             raise InputError(problems)
         element[odd] = around
         notes = (*notes, Tally(MAPPED, len(odd)))

@@ -529,7 +529,8 @@ class GroupedEvaluation(Evaluation):
             _list_rows(own).filter(pl.col("doc").is_in(bad)) for own in self._load(groups)
         ).sort("file", "line", maintain_order=True)
         once, reached = np.ones(len(rows), dtype=np.int64), rows["reach"].to_numpy()
-        named, sources = rows.with_columns(topic=pl.lit("")), self.judgements.sources
+        named = rows.select("doc", "length", "relevant", "line", topic=pl.lit(""))
+        sources = self.judgements.sources
         judged = Judgements.from_rows(named, once, 0 * once, reached, source=sources[0])
         judged.with_columns(file=rows["file"].to_numpy(), sources=sources).check_lengths()
 

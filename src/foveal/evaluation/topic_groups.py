@@ -13,8 +13,9 @@ import numpy as np
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.files.source import Source
 from foveal.measures import parse_measure
-from foveal.model.results import Floats, Results
+from foveal.model.results import Results
 from foveal.model.run import ALL
+from foveal.spans import Floats
 
 Groups = Mapping[str, Iterable[str]]  # the topics of each group by its name
 FEWEST_TOPICS = 5  # a group with fewer topics is scored, but nothing is concluded from it

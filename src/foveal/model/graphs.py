@@ -7,11 +7,11 @@ from itertools import permutations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
+
+from foveal.spans import Floats
 
 __all__ = ["Axis", "Graph", "Line", "Mark", "Matrix"]
 
-Floats = npt.NDArray[np.float64]
 Mark = Literal["line", "steps", "points", "bars", "level", "interval", "aid"]
 
 
@@ -104,8 +104,7 @@ class Matrix:
         >>> Matrix("tau", ("AP", "AiP"), np.ones((2, 2)), marks, "= equivalent").text_alternative
         'tau. AP and AiP: 1.00=. AiP and AP: 1.00=. = equivalent'
         """
-        pairs = permutations(range(len(self.labels)), 2)
-        cells = (
-            f"{self.labels[i]} and {self.labels[j]}: {self.format_cell(i, j)}." for i, j in pairs
-        )
-        return " ".join([f"{self.title}.", *cells, self.note])
+        parts = [f"{self.title}."]
+        for (i, first), (j, second) in permutations(enumerate(self.labels), 2):
+            parts.append(f"{first} and {second}: {self.format_cell(i, j)}.")
+        return " ".join([*parts, self.note])

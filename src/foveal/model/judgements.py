@@ -9,14 +9,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem, UsageError, counted
 from foveal.files.source import Provenance
 from foveal.lookup import NumberedRows, gather, number_rows, sort_topics
 from foveal.model.run import UNKNOWN, Columns, FromFiles
-from foveal.spans import Ints
+from foveal.spans import Bools, Floats, Ints
 
 ASSESSOR_POLICIES = ("union", "majority", "intersection")
 """The ways to combine the highlights of several assessors of one document."""
@@ -26,23 +25,10 @@ PLACE_COLUMNS = pl.Schema(
 )
 """The columns of `Judgements.places`."""
 
-# Columns of rows, columns of spans, and tables with a column ``row``.
-_ROW_COLUMNS = (
-    "topic",
-    "doc",
-    "length",
-    "bep",
-    "relevant",
-    "document_grade",
-    "line",
-    "declared",
-    "assessor",
-)
+# Columns of spans, and tables with a column ``row``; all others are columns of rows.
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
 _TABLES = frozenset(["elements", "places", "evidence"])
 _COMBINED = _TABLES | {"sets"}  # the columns that need more than their spans to be combined
-
-Bools = npt.NDArray[np.bool_]
 
 
 class JudgedDocuments(NamedTuple):
@@ -79,7 +65,7 @@ class Judgements(Columns, FromFiles):
     """Best entry point, `UNKNOWN` where not given."""
     relevant: Bools
     """True if the document holds relevant text (or is relevant, where no text is given)."""
-    document_grade: npt.NDArray[np.float64] | None = None
+    document_grade: Floats | None = None
     """Grade of each document as a file of whole documents gives it (TREC)."""
     line: Ints
     file: Ints
@@ -89,7 +75,7 @@ class Judgements(Columns, FromFiles):
     assessor: pl.Series | None = None
     start: Ints
     end: Ints
-    grade: npt.NDArray[np.float64] | None = None
+    grade: Floats | None = None
     """Grade of each span; 0 is judged, not relevant. Absent: all 1."""
     quotes: pl.DataFrame | None = None
     """``quote``, ``prefix``, ``suffix`` of each span."""
@@ -126,39 +112,36 @@ class Judgements(Columns, FromFiles):
     @classmethod
     def from_rows(
         cls,
-        rows: pl.DataFrame | Mapping[str, Any],
+        rows: pl.DataFrame,
         counts: Ints,
         start: Ints,
         end: Ints,
         *,
         source: Provenance,
-        grade: npt.NDArray[np.float64] | None = None,
+        grade: Floats | None = None,
         topics_without_documents: Iterable[str] = (),
         **extra: Any,
     ) -> Judgements:
         """Return judgements from columns of rows and all spans, `counts` of them for each row.
 
         The columns are ``topic``, ``doc``, ``line`` and optionally ``length``, ``bep``,
-        ``assessor`` and ``relevant`` (derived from the spans where it is absent). Numbers may be
-        arrays. Other fields are `extra`.
+        ``assessor``, ``document_grade`` and ``relevant`` (derived from the spans where it is
+        absent). Other fields are `extra`.
         """
-        named = rows.to_dict() if isinstance(rows, pl.DataFrame) else rows
-        columns: dict[str, Any] = {name: named[name] for name in _ROW_COLUMNS if name in named}
-        first_rows, topic = number_rows(columns["topic"])
-        judged = gather(columns["topic"], first_rows).to_list()
+        columns: dict[str, Any] = rows.to_dict()
+        first_rows, topic = number_rows(rows["topic"])
+        judged = gather(rows["topic"], first_rows).to_list()
         topics = sort_topics({*judged, *topics_without_documents})
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        unknown = pl.repeat(UNKNOWN, len(rows), dtype=pl.Int64, eager=True)
+        for name in ("length", "bep", "line"):
+            given = columns.get(name, unknown).cast(pl.Int64).fill_null(UNKNOWN)
+            columns[name] = given.to_numpy()
+        for name in {"relevant", "document_grade"} & columns.keys():
+            columns[name] = columns[name].to_numpy()
         if "relevant" not in columns:
             text = end > start if grade is None else (end > start) & (grade > 0)
             columns["relevant"] = np.diff(np.concatenate([[0], np.cumsum(text)])[bounds]) > 0
-        for name in ("length", "bep", "line"):
-            given = columns.get(name, np.full(len(topic), UNKNOWN))
-            if isinstance(given, pl.Series):
-                given = given.fill_null(UNKNOWN).to_numpy()
-            columns[name] = given.astype(np.int64)
-        for name in ("relevant", "document_grade"):
-            if name in columns:
-                columns[name] = np.array(columns[name])
         columns |= {"topic": _renumber(judged, topics)[topic], "file": np.zeros_like(topic)}
         columns |= {"start": start, "end": end, "grade": grade}
         return cls(topics=topics, bounds=bounds, **columns, sources=(source,), **extra)

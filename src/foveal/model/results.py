@@ -11,17 +11,15 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import UsageError, some
 from foveal.lookup import sort_topics
 from foveal.model.run import ALL, Locked
+from foveal.spans import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from foveal.model.tables import Table
-
-Floats = npt.NDArray[np.float64]
 
 _SHOWN = 20  # runs and measures in a notebook
 _ODD_IN_JSON = {"nan": "null", "inf": "Infinity", "-inf": "-Infinity"}
@@ -54,7 +52,7 @@ class Results(Locked):
     values: Floats
     """The scores (run, topic, measure), in the order of printing: ``nan`` where a measure is
     undefined on a topic, or the topic is not in `counted`."""
-    counted: npt.NDArray[np.bool_]
+    counted: Bools
     """True for the topics that the topic policy counts for each run (run, topic)."""
     overall: Floats
     """The value on topic ``all`` (run, measure): the mean over counted and defined topics, or for
@@ -80,7 +78,7 @@ class Results(Locked):
         return float(self.values[run, _find(self.topics, key[2], "topic"), measure])
 
     @cached_property
-    def averaged(self) -> npt.NDArray[np.int64]:
+    def averaged(self) -> Ints:
         """Number of topics behind each value of `overall` (run, measure)."""
         used = self.counted[:, :, None] & ~np.isnan(self.values)
         return np.asarray(np.count_nonzero(used, axis=1), dtype=np.int64)
@@ -197,7 +195,7 @@ class Results(Locked):
     def from_json(cls, text: str | bytes) -> Results:
         """Return results saved by `to_json`, without scoring again.
 
-        Raises ValueError that says what is wrong and what was expected.
+        Raise ValueError with the error and what was expected.
         """
         import msgspec
 

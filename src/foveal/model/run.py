@@ -9,13 +9,12 @@ from itertools import compress
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Provenance
 from foveal.lookup import gather, number_rows
-from foveal.spans import Ints
+from foveal.spans import Bools, Floats, Ints
 
 UNKNOWN = -1
 """An unknown offset or length: the end of a whole document, the place of an XPath."""
@@ -132,7 +131,7 @@ class Run(Columns):
     ``start == UNKNOWN`` too, a result that only a collection can resolve to a span."""
     line: Ints
     """The line of the file that gives each result, for messages."""
-    score: npt.NDArray[np.float64] | None = None
+    score: Floats | None = None
     rank: Ints | None = None
     """Ranks as the file gives them, `UNKNOWN` where it does not; equal ones are ties."""
     xpath: pl.Series | None = None
@@ -157,55 +156,38 @@ class Run(Columns):
     based_on = frozenset(["topics", "bounds", "doc"])
 
     @classmethod
-    def from_frame(cls, frame: pl.DataFrame, *, name: str, **about: Any) -> Run:
-        """Return a run from rows already in rank order within each topic.
-
-        `frame` has the columns ``topic``, ``doc``, ``start``, ``end`` and optionally ``score``,
-        ``rank``, ``xpath``, ``tokens`` and ``line``. `about` is as in `from_columns`.
-        """
-        names = ("topic", "doc", "start", "end", "score", "rank", "xpath", "tokens", "line")
-        columns: dict[str, Any] = {key: frame[key] for key in names if key in frame.columns}
-        return cls.from_columns(**columns, name=name, **about)
-
-    @classmethod
-    def from_columns(
+    def from_frame(
         cls,
+        frame: pl.DataFrame,
         *,
-        topic: pl.Series,
         name: str,
         source: Provenance | None = None,
         notes: tuple[str, ...] = (),
         note_grouping: str | None = None,
         task: str | None = None,
-        **columns: Any,
     ) -> Run:
-        """Return a run from `topic`, `doc`, `start`, `end` and optional columns of results.
+        """Return a run from rows already in rank order within each topic.
 
-        Rows of one topic are brought together, their order kept; `note_grouping` is noted if they
-        had to be.
+        `frame` has the columns ``topic``, ``doc``, ``start``, ``end`` and optionally ``score``,
+        ``rank``, ``xpath``, ``tokens`` and ``line``. Rows of one topic are brought together, their
+        order kept; `note_grouping` is noted if they had to be.
         """
+        topic = frame["topic"]
         first_rows, number = number_rows(topic)
-        if columns.get("line") is None:
-            columns["line"] = np.arange(1, len(topic) + 1, dtype=np.int64)
-        order = None
+        if "line" not in frame.columns:
+            frame = frame.with_columns(line=pl.int_range(1, pl.len() + 1))
         if (number[1:] < number[:-1]).any():
-            order = np.argsort(number, kind="stable")
+            frame = frame[np.argsort(number, kind="stable")]
             notes = (*notes, note_grouping) if note_grouping else notes
-        for key, column in columns.items():
-            if column is None:
-                continue
-            values = column if order is None else column[order]
-            if key in ("doc", "xpath"):
+        columns: dict[str, Any] = {}
+        for column in frame:
+            if column.name in ("doc", "xpath"):
                 # Gathering from one piece is nine times faster than from seven.
-                columns[key] = values if values.n_chunks() == 1 else values.rechunk()
-                continue
-            if isinstance(values, pl.Series):
-                values = (values if key == "score" else values.fill_null(UNKNOWN)).to_numpy()
-            values = np.asarray(values, dtype=np.float64 if key == "score" else np.int64)
-            # A locked array is not changed by other code, unless it is a view of another one. The
-            # memory of a Polars column is locked, too.
-            is_shared = values.flags.writeable or isinstance(values.base, np.ndarray)
-            columns[key] = values.copy() if is_shared else values
+                columns[column.name] = column.rechunk()
+            elif column.name == "score":
+                columns["score"] = column.cast(pl.Float64).to_numpy()
+            elif column.name in ("start", "end", "rank", "tokens", "line"):
+                columns[column.name] = column.cast(pl.Int64).fill_null(UNKNOWN).to_numpy()
         return cls(
             name=name,
             topics=tuple(gather(topic, first_rows).to_list()),
@@ -248,12 +230,11 @@ class Run(Columns):
         return np.arange(len(self), dtype=np.int64) - self.bounds[self.topic] + 1
 
     @cached_property
-    def has_path(self) -> npt.NDArray[np.bool_]:
+    def has_path(self) -> Bools:
         """True for each result that has an XPath."""
         if self.xpath is None:
             return np.zeros(len(self), dtype=bool)
-        named: npt.NDArray[np.bool_] = self.xpath.is_not_null().to_numpy()
-        return named
+        return self.xpath.is_not_null().to_numpy()
 
     @cached_property
     def documents(self) -> ResultDocuments:
@@ -303,7 +284,7 @@ class Run(Columns):
         later = np.flatnonzero(first != np.arange(len(self)))
         return first[later], later
 
-    def take(self, keep: npt.NDArray[np.bool_]) -> Run:
+    def take(self, keep: Bools) -> Run:
         """Return the run with only the rows that `keep` marks; topics left empty disappear."""
         rows = np.flatnonzero(keep)
         counts = np.diff(np.searchsorted(rows, self.bounds))

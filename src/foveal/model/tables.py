@@ -58,7 +58,7 @@ class Table:
     def number_columns(self) -> Table:
         """Return a matrix, whose rows and columns have the same names, with numbered columns.
 
-        Any other table is returned as it is.
+        Return any other table unchanged.
         """
         names, columns = [row[0] for row in self.rows], self.header[1:]
         if len(columns) < 2 or not {*columns[1:]} <= {*names}:
@@ -163,7 +163,7 @@ def to_one_line(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    r"""Escape a text so that Markdown shows it as it is, also in a cell or on a line of its own.
+    r"""Escape a text so that Markdown shows it unchanged, also in a cell or on a line of its own.
 
     >>> print(escape_markdown("a_b|c <d> *e*"), escape_markdown("+ better"))
     a\_b\|c &lt;d&gt; \*e\* \+ better
@@ -222,7 +222,7 @@ _BRANCH = re.compile("[│├└─ ]*[├└]─ ")  # of a tree; each level ta
 
 
 def escape_latex(text: str) -> str:
-    r"""Escape a text so that LaTeX prints it as it is.
+    r"""Escape a text so that LaTeX prints it unchanged.
 
     >>> print(escape_latex("50% of a_b & {c} < \\d"))
     50\% of a\_b \& \{c\} \textless{} \textbackslash{}d

@@ -42,7 +42,7 @@ HIGHEST_GRADE = {"2002": 3, "2003": 3, "2005": 2}  # of exhaustivity, by scale
 
 
 class ElementGrades(NamedTuple):
-    """The assessments of elements as numbers; what is not assessed is not relevant.
+    """The assessments of elements as numbers; elements without one are not relevant.
 
     The scale is ``2002``, ``2003``, ``2005`` or ``2006``. `exhaustivity` is the relevance of 2002,
     and 1 for everything relevant on the scale of 2006. `specificity` is the grade (2003), the code
@@ -307,7 +307,7 @@ class Forest:
         tag = self.paths.str.extract(r"/([^/\[\]]+)\[[0-9]+\]$")
         return self.only(~tag.is_in(list(tags)).fill_null(value=False).to_numpy()[self.path])
 
-    # -- what is known --------------------------------------------------------------------------
+    # -- properties -----------------------------------------------------------------------------
 
     @cached_property
     def bounds(self) -> Ints:
@@ -390,7 +390,7 @@ def close_upwards(listed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _scatter(values: pl.Series, at: Ints, n: int, otherwise: int) -> Ints:
-    """Return an array over all elements with the values of those that are listed."""
+    """Return an array over all elements with the values of the listed elements."""
     column = np.full(n, otherwise, dtype=np.int64)
     column[at] = values.to_numpy()
     return column
@@ -438,7 +438,7 @@ def _lay_out(
 def _read_grades(
     scale: str, listed: pl.DataFrame, at: Ints, size: Ints, rsize: Ints
 ) -> ElementGrades:
-    """Return grades as numbers; what is not assessed gets the lowest."""
+    """Return grades as numbers; elements that are not assessed get the lowest."""
     n, too_small = len(size), np.zeros(len(size), dtype=bool)
     specificity = np.where(rsize > 0, rsize, 0) / np.maximum(size, 1)
     if scale not in HIGHEST_GRADE:
