@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from foveal.errors import InputError, Problem, UsageError, counted
 from foveal.files.source import STDIN, first_lines, is_xml, list_files
 from foveal.files.source import Source as Source
+from foveal.formats.rows import raise_problems
 from foveal.model import Judgements, Run
 
 if TYPE_CHECKING:
@@ -37,8 +38,7 @@ class Parsed(NamedTuple):
 
     def checked(self) -> Any:
         """Return the content; raise all problems if there are any."""
-        if self.problems:
-            raise InputError(sorted(self.problems, key=lambda problem: problem.line or 0))
+        raise_problems(self.problems)
         return self.content
 
 
@@ -126,7 +126,7 @@ _SAVED = re.compile(rb'\s*\{\s*"meta"\s*:')
 
 def list_formats(kind: str | None = None) -> Iterator[Format]:
     """Yield the formats of a kind, or all, in the order of the table; those of others come last."""
-    for own in (kind,) if kind else get_args(Kind):
+    for own in (kind,) if kind else MODULES:
         for module in MODULES[own]:
             forms = import_module(f"foveal.formats.{module}").FORMATS
             yield from (form for form in forms if form.kind == own)
@@ -174,9 +174,10 @@ def detect_format(source: Source, kind: Kind) -> Format:
     number, first = source.head
     if not number:
         raise _report_empty(source, kind)
-    other = found_kind(source)
-    if other is not None:
+    hint = " ('foveal formats' shows the fields of each format)"
+    if (other := found_kind(source)) is not None:
         found = f"this is a {other}" if other in ("run", "pool") else f"these are {other}"
+        hint = ""
     elif first.startswith(b"{"):
         return find_format("jsonl", kind)  # its parser names the bad line
     elif not is_xml(source):
@@ -187,9 +188,8 @@ def detect_format(source: Source, kind: Kind) -> Format:
         from foveal.formats.markup import root_tag
 
         found = f"root element <{root_tag(source)}>"
-    text = f"{found}; expected {'a ' if kind in ('run', 'pool') else ''}{kind}"
-    hint = "" if other else " ('foveal formats' shows the fields of each format)"
-    raise source.error(f"{kind}.format", number, text + hint)
+    text = f"{found}; expected {'a ' if kind in ('run', 'pool') else ''}{kind}{hint}"
+    raise source.error(f"{kind}.format", number, text)
 
 
 def _report_empty(source: Source, kind: str) -> InputError:
@@ -249,9 +249,8 @@ def read_run(
     hashed : bool
         Keep the hash of the file in `Run.source`. It takes a tenth of the time of scoring.
     """
-    if not isinstance(path, Source):
-        path = Source.open(path, thorough=thorough, hashed=hashed)
-    run: Run = parse_file(path, "run", texts).checked()
+    source = Source.of(path, thorough=thorough, hashed=hashed)
+    run: Run = parse_file(source, "run", texts).checked()
     return run
 
 
@@ -272,10 +271,9 @@ def read_judgements(
     thorough : bool
         Count the fields that are not known, for `Judgements.unread`.
     """
-    parts: list[Judgements] = []
-    for path in list_files(paths, "judgements"):
-        source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
-        parts.append(parse_file(source, "judgements", texts).checked())
+    files = list_files(paths, "judgements")
+    sources = (Source.of(file, thorough=thorough) for file in files)
+    parts = [parse_file(source, "judgements", texts).checked() for source in sources]
     return parts[0] if len(parts) == 1 else Judgements.merged(parts)
 
 
@@ -288,12 +286,9 @@ def read_topics(
     """
     from foveal.model import Topics
 
-    parts = []
-    for path in list_files(paths, "topics"):
-        source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
-        source = source.in_lines()
-        parts.append(detect_format(source, "topics").parse(source).checked())
-    return Topics.merged(parts)
+    files = list_files(paths, "topics")
+    sources = (Source.of(file, thorough=thorough).in_lines() for file in files)
+    return Topics.merged([detect_format(own, "topics").parse(own).checked() for own in sources])
 
 
 def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = None) -> Parsed:
@@ -312,8 +307,7 @@ def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = Non
 
 def kind_of(path: str | Path | Source) -> str:
     """Return the kind of a file or of the first file of a directory: run, judgements or topics."""
-    first = list_files(path, "files")[0]
-    source = first if isinstance(first, Source) else Source.open(first)
+    source = Source.of(list_files(path, "files")[0])
     kind = found_kind(source.in_lines())
     if kind is None:
         message = "not recognised; expected a run, judgements or topics"

@@ -38,21 +38,19 @@ def _make_topics(
     source: Source, records: Iterable[tuple[int, Record]], problems: list[Problem]
 ) -> Topics:
     """Return topics from records with their lines; empty texts are none."""
-    topics, lines = list[Topic](), list[int]()
+    topics = list[tuple[int, Topic]]()
     for line, record in records:
         fields = {name: (value or "").strip(xml.BLANKS) or None for name, value in record.items()}
-        name = fields.pop("id")
-        if name is None:
+        if (name := fields.pop("id")) is None:
             problems.append(Problem("topic.missing", source.path, line, "topic without an id"))
         elif name == ALL:
             problems.append(Problem("topic.reserved", source.path, line, RESERVED))
-        else:
-            topics.append(Topic(name, **fields))
-            lines.append(line)
+        topics.append((line, Topic(name or "", **fields)))
     raise_problems(problems)
     if not topics:
         raise source.error("topics.empty", None, "the topics are empty: the file holds none")
-    return Topics.of(topics, line=lines, source=source.provenance)
+    lines, own = zip(*topics, strict=True)
+    return Topics.of(own, line=lines, source=source.provenance)
 
 
 def read_xml(source: Source) -> Topics:
