@@ -8,7 +8,7 @@ import pytest
 
 from foveal.files.source import is_xml
 from foveal.files.xml import MARKUP, Limits
-from foveal.formats.markup import Markup, read_markup
+from foveal.formats.markup import ElementTable, read_markup
 from inputs import refusal, text_source
 
 LIMITS = Limits()
@@ -21,7 +21,7 @@ BOMB = "".join(
 )
 
 
-def markup(text: str | bytes) -> Markup:
+def markup(text: str | bytes) -> ElementTable:
     return read_markup(text_source(text))
 
 
