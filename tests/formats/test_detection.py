@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.formats import kind_of
-from inputs import highlights, read_judgements, read_run, refusal, text_source
+from inputs import fault, highlights, read_judgements, read_run, refusal, text_source
 
 
 @pytest.mark.parametrize(
@@ -44,66 +44,63 @@ def test_judgements_are_told_apart_by_their_first_line(text: str, has_text: bool
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "code", "line"),
     [
-        ("", "x: the run is empty: it holds no result"),
-        ("\n# only comments\n \n", "x: the run is empty: it holds no result"),
-        ("# c\n1 Q0 D 1 0.5", "x:2: these are judgements; expected a run"),
-        ("1 Q0 D 1 0.5 r 3 4 5", "x:1: 9 fields found; expected a run"),
-        ("1 Q0 D 1 0.5 r 3", "x:1: 7 fields found; expected a run"),
-        ("<inex-submission>", "x:1: not valid XML, column 18: the document breaks off"),
-        ("<html/>", "x:1: root element <html>; expected a run"),
-        ('<assessments topic="1"/>', "x:1: these are judgements; expected a run"),
-        ("7 Q0 D 20 99 5 5:10 30:10", "x:1: these are judgements; expected a run"),
-        ('\n<topic id="1"/>', "x:2: these are topics; expected a run"),
-        ("<top>\n<num> Number: 1\n", "x:1: these are topics; expected a run"),
-        ('{"topic":"1","query":"yoga","doc":"D"}', "x:1: these are topics; expected a run"),
-        ('{"topic":"1","doc":"D","spans":[]}', "x:1: these are judgements; expected a run"),
-        (
-            '{"type":"header","format":"focused-qrels"}\n{"topic":"1","doc":"D"}',
-            "x:1: these are judgements; expected a run",
-        ),
-        ('{"topic":"1",', "x:1: not valid JSON"),
+        ("", "run.empty", None),
+        ("\n# only comments\n \n", "run.empty", None),
+        ("# c\n1 Q0 D 1 0.5", "run.format", 2),
+        ("1 Q0 D 1 0.5 r 3 4 5", "run.format", 1),
+        ("1 Q0 D 1 0.5 r 3", "run.format", 1),
+        ("<inex-submission>", "xml.malformed", 1),
+        ("<html/>", "run.format", 1),
+        ('<assessments topic="1"/>', "run.format", 1),
+        ("7 Q0 D 20 99 5 5:10 30:10", "run.format", 1),
+        ('\n<topic id="1"/>', "run.format", 2),
+        ("<top>\n<num> Number: 1\n", "run.format", 1),
+        ('{"topic":"1","query":"yoga","doc":"D"}', "run.format", 1),
+        ('{"topic":"1","doc":"D","spans":[]}', "run.format", 1),
+        ('{"type":"header","format":"focused-qrels"}\n{"topic":"1","doc":"D"}', "run.format", 1),
+        ('{"topic":"1",', "json.syntax", 1),
     ],
 )
-def test_what_is_no_run_is_refused(text: str, message: str) -> None:
-    assert refusal(read_run, text).startswith(message)
+def test_what_is_no_run_is_refused(text: str, code: str, line: int | None) -> None:
+    assert fault(read_run, text) == (code, line)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "code", "line"),
     [
-        ("", "x: the judgements are empty: no document is judged"),
-        ("#\n1 Q0 D", "x:2: 3 fields found; expected judgements"),
-        ("1 Q0 D 1 0.5 r 3 4", "x:1: this is a run; expected judgements"),
-        ("<assessments>", "x:1: not valid XML, column 14: the document breaks off"),
-        ("<html/>", "x:1: root element <html>; expected judgements"),
-        ("<inex-submission/>", "x:1: this is a run; expected judgements"),
-        ('<inex_topic topic_id="1"/>', "x:1: these are topics; expected judgements"),
-        ('{"topic":"1","title":"yoga"}', "x:1: these are topics; expected judgements"),
-        ('{"topic":"1","doc":"D","start":3,"end":7}', "x:1: this is a run; expected judgements"),
-        ('{"type":"header","format":"foveal-run"}', "x:1: this is a run; expected judgements"),
-        ('{"topic":"1",', "x:1: not valid JSON"),
+        ("", "judgements.empty", None),
+        ("#\n1 Q0 D", "judgements.format", 2),
+        ("1 Q0 D 1 0.5 r 3 4", "judgements.format", 1),
+        ("<assessments>", "xml.malformed", 1),
+        ("<html/>", "judgements.format", 1),
+        ("<inex-submission/>", "judgements.format", 1),
+        ('<inex_topic topic_id="1"/>', "judgements.format", 1),
+        ('{"topic":"1","title":"yoga"}', "judgements.format", 1),
+        ('{"topic":"1","doc":"D","start":3,"end":7}', "judgements.format", 1),
+        ('{"type":"header","format":"foveal-run"}', "judgements.format", 1),
+        ('{"topic":"1",', "json.syntax", 1),
     ],
 )
-def test_what_is_no_judgement_is_refused(text: str, message: str) -> None:
-    assert refusal(read_judgements, text).startswith(message)
+def test_what_is_no_judgement_is_refused(text: str, code: str, line: int | None) -> None:
+    assert fault(read_judgements, text) == (code, line)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "code", "line"),
     [
-        ("", "x: the topics are empty"),
-        ("<html/>", "x: the topics are empty: the file holds none"),
-        ("<inex-submission/>", "x:1: this is a run; expected topics"),
-        ('<assessments topic="1"/>', "x:1: these are judgements; expected topics"),
-        ('{"topic":"1","doc":"D","spans":[]}', "x:1: these are judgements; expected topics"),
-        ('{"topic":"1","doc":"D"}', "x:1: this is a run; expected topics"),
-        ("1 Q0 D 1 0.5 r", "x:1: this is a run; expected topics"),
+        ("", "topics.empty", None),
+        ("<html/>", "topics.empty", None),
+        ("<inex-submission/>", "topics.format", 1),
+        ('<assessments topic="1"/>', "topics.format", 1),
+        ('{"topic":"1","doc":"D","spans":[]}', "topics.format", 1),
+        ('{"topic":"1","doc":"D"}', "topics.format", 1),
+        ("1 Q0 D 1 0.5 r", "topics.format", 1),
     ],
 )
-def test_what_is_no_topic_is_refused(text: str, message: str) -> None:
-    assert refusal(foveal.read_topics, text_source(text)).startswith(message)
+def test_what_is_no_topic_is_refused(text: str, code: str, line: int | None) -> None:
+    assert fault(foveal.read_topics, text_source(text)) == (code, line)
 
 
 @pytest.mark.parametrize(

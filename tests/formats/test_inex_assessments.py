@@ -14,6 +14,7 @@ import foveal
 from inputs import (
     FOLDER_FORMATS,
     JUDGEMENT_FORMATS,
+    fault,
     judgement_losses,
     read_judgements,
     refusal,
@@ -161,76 +162,72 @@ def test_the_rule_for_white_space_is_kept(declared: str, rule: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "code"),
     [
-        (sized(rsize="10"), "rsize 10 is more than size 9"),
-        (sized(size="-9"), "size '-9' is not a whole number from"),
-        (sized(rsize="many"), "rsize 'many' is not a whole number from"),
-        (sized(size="9" * 30), f"size '{'9' * 30}' is not a whole number from"),
-        (sized(size="9" * 13), f"size '{'9' * 13}' is not a whole number from"),
-        ('<element path="/a" size="9"/>', "rsize is missing"),
-        (sized("a/b"), "path 'a/b' of an element; expected /path[1]"),
-        (sized("/a/text()[1]"), "path '/a/text()[1]' of an element"),
-        (sized("/a[0]"), "path '/a[0]' of an element"),
-        ('<element size="9" rsize="1"/>', "path missing of an element"),
-        (
-            sized(more='exhaustivity="3"'),
-            "exhaustivity '3'; expected one of 0 1 2 ? on the scale of 2005",
-        ),
-        (graded("4", "1"), "exhaustivity '4'; expected one of 0 1 2 3 on the scale of 2003"),
-        (graded("1", ""), "specificity ''; expected one of 0 1 2 3"),
-        (graded("0", "2"), "exhaustivity '0' and specificity '2' exclude each other"),
-        ('<path path="/a" specificity="2"/>', "exhaustivity missing; expected one of 0 1 2 3"),
-        ('<path path="/a" relevance="3" coverage="S"/>', "relevance '3' and coverage 'S' exclude"),
-        ('<path path="/a" relevance="1" coverage="N"/>', "relevance '1' and coverage 'N' exclude"),
-        ('<path path="/a" relevance="0" coverage="E"/>', "relevance '0' and coverage 'E' exclude"),
-        (
-            '<path path="/a" relevance="3" coverage="X"/>',
-            "coverage 'X'; expected one of E L S N on",
-        ),
-        ('<path path="/a" coverage="E"/>', "relevance missing; expected one of 0 1 2 3"),
-        ('<passage start="/a"/>', "end missing of a passage; expected an XPath"),
-        ('<passage start="a" end="/b"/>', "start 'a' of a passage"),
-        ('<passage start="/a" end="/b" size="some"/>', "size 'some' is not a whole number from"),
-        ("<best-entry-point/>", "start missing of a passage or entry point; expected an XPath"),
+        (sized(rsize="10"), "element.size"),
+        (sized(size="-9"), "element.size"),
+        (sized(rsize="many"), "element.size"),
+        (sized(size="9" * 30), "element.size"),
+        (sized(size="9" * 13), "element.size"),
+        ('<element path="/a" size="9"/>', "element.size"),
+        (sized("a/b"), "element.path"),
+        (sized("/a/text()[1]"), "element.path"),
+        (sized("/a[0]"), "element.path"),
+        ('<element size="9" rsize="1"/>', "element.path"),
+        (sized(more='exhaustivity="3"'), "element.grade"),
+        (graded("4", "1"), "element.grade"),
+        (graded("1", ""), "element.grade"),
+        (graded("0", "2"), "element.grade"),
+        ('<path path="/a" specificity="2"/>', "element.grade"),
+        ('<path path="/a" relevance="3" coverage="S"/>', "element.grade"),
+        ('<path path="/a" relevance="1" coverage="N"/>', "element.grade"),
+        ('<path path="/a" relevance="0" coverage="E"/>', "element.grade"),
+        ('<path path="/a" relevance="3" coverage="X"/>', "element.grade"),
+        ('<path path="/a" coverage="E"/>', "element.grade"),
+        ('<passage start="/a"/>', "passage.path"),
+        ('<passage start="a" end="/b"/>', "passage.path"),
+        ('<passage start="/a" end="/b" size="some"/>', "element.size"),
+        ("<best-entry-point/>", "passage.path"),
     ],
 )
-def test_a_bad_assessment_is_named(line: str, message: str) -> None:
-    assert refusal(read_judgements, pool(line)).startswith(f"x:3: {message}")
+def test_a_bad_assessment_is_named(line: str, code: str) -> None:
+    assert fault(read_judgements, pool(line)) == (code, 3)
 
 
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    ("lines", "code"),
     [
-        ([sized(), sized("/a")], "element '/a' comes twice for one document"),
-        ([sized(), graded("1", "1", "/b")], "grades of the scale of 2003, but the first element"),
-        (['<best-entry-point path="/a"/>'] * 2, "a second best entry point in one file"),
+        ([sized(), sized("/a")], "element.repeated"),
+        ([sized(), graded("1", "1", "/b")], "element.scale"),
+        (['<best-entry-point path="/a"/>'] * 2, "judgements.bep"),
     ],
 )
-def test_assessments_that_contradict_each_other_are_named(lines: list[str], message: str) -> None:
-    assert refusal(read_judgements, pool(*lines)).startswith(f"x:4: {message}")
+def test_assessments_that_contradict_each_other_are_named(lines: list[str], code: str) -> None:
+    assert fault(read_judgements, pool(*lines)) == (code, 4)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "code", "line"),
     [
-        ('<assessments pool="1"><file name="D"/></assessments>', "x:1: topic is missing"),
-        (pool(topic="all"), "x:1: a topic may not be called 'all'"),
-        ('<assessments topic="1">\n<file/></assessments>', "x:2: file without a name"),
-        ('<assessments topic="1"/>', "x: the judgements are empty: no document is judged"),
+        ('<assessments pool="1"><file name="D"/></assessments>', "topic.missing", 1),
+        (pool(topic="all"), "topic.reserved", 1),
+        ('<assessments topic="1">\n<file/></assessments>', "doc.missing", 2),
+        ('<assessments topic="1"/>', "judgements.empty", None),
         (
             '<assessments topic="1"><file name="D"/>\n<file name="D"/></assessments>',
-            "x:2: topic '1', document 'D' is already judged on line 1",
+            "judgements.repeated",
+            2,
         ),
-        (pool()[:-3], "x:3: not valid XML, column"),
+        (pool()[:-3], "xml.malformed", 3),
         (
             "\n" + pool().replace("topic=", 'whitespace-text-node="squeeze" topic='),
-            "x:2: whitespace-text-node 'squeeze'; expected keep or merge or strip",
+            "judgements.header",
+            2,
         ),
     ],
 )
-def test_a_bad_pool_is_named(text: str, message: str) -> None:
-    assert refusal(read_judgements, text).startswith(message)
+def test_a_bad_pool_is_named(text: str, code: str, line: int | None) -> None:
+    assert fault(read_judgements, text) == (code, line)
 
 
 def test_every_problem_of_a_file_is_reported() -> None:
@@ -410,40 +407,34 @@ def test_what_is_not_kept_of_several_files_is_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "form", "message"),
+    ("text", "form", "code", "line"),
     [
-        ("1 Q0 D 4 9 0 0:4", "inex2006", "x:1: relevant, but without assessed elements"),
-        ("1 0 D 1", "inex2003", "x:1: relevant, but without assessed elements"),
-        (
-            SPECIFICATION,
-            "inex2003",
-            "x: the elements have grades of 2005; expected the scale of 2003",
-        ),
-        (
-            GRADED,
-            "inex2006",
-            "x: the elements have grades of 2003; expected the scale of 2006",
-        ),
-        (pool('<passage start="/a" end="/b"/>'), "inex2003", "x:2: a passage or entry point: this"),
+        ("1 Q0 D 4 9 0 0:4", "inex2006", "write.unheld", 1),
+        ("1 0 D 1", "inex2003", "write.unheld", 1),
+        (SPECIFICATION, "inex2003", "write.scale", None),
+        (GRADED, "inex2006", "write.scale", None),
+        (pool('<passage start="/a" end="/b"/>'), "inex2003", "write.unheld", 2),
         (
             '{"topic":"1","doc":"D","elements":[{"xpath":"/a","rsize":3,"size":3}]}',
             "inex2005",
-            "x: the elements have grades of 2006; expected the scale of 2005",
+            "write.scale",
+            None,
         ),
         (
             '{"topic":"1","doc":"D","elements":[{"xpath":"/a","relevance":0,"coverage":"N","size":3}]}',
             "inex2002",
-            "x:1: the size of an element: this format cannot hold it, JSON Lines can",
+            "write.unheld",
+            1,
         ),
-        ('{"topic":"1","doc":" D","spans":[]}', "inex2006", "x: ' D' cannot be written in XML"),
+        ('{"topic":"1","doc":" D","spans":[]}', "inex2006", "write.unfit", None),
     ],
 )
 def test_what_a_pool_lacks_or_cannot_hold_is_said(
-    text: str, form: str, message: str, tmp_path: Path
+    text: str, form: str, code: str, line: int | None, tmp_path: Path
 ) -> None:
     judgements = read_judgements(text)
-    found = refusal(foveal.write_judgements, judgements, tmp_path / "out", form)
-    assert found.startswith(message)
+    found = fault(foveal.write_judgements, judgements, tmp_path / "out", form)
+    assert found == (code, line)
     assert not (tmp_path / "out").exists()
 
 

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.formats.inex_runs import parse_run
-from inputs import RUN_FORMATS, read_run, refusal, results, rewritten, run_losses, text_source
+from inputs import (
+    RUN_FORMATS,
+    fault,
+    read_run,
+    refusal,
+    results,
+    rewritten,
+    run_losses,
+    text_source,
+)
 
 quick = settings(max_examples=80)
 
@@ -129,57 +138,49 @@ def test_real_files_have_a_doctype_and_entities() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("answer", "code"),
     [
-        ("<path>/a/b</path>", "doc is missing"),
-        ("<file> </file><path>/a/b</path>", "doc is missing"),
-        ("<file>D</file>", "result with path missing and passage missing; expected one"),
-        (
-            element(more='<passage start="/a" end="/b"/>'),
-            "result with path '/a[1]/b[1]' and passage '/a /b'; exp",
-        ),
-        (element(path="a/b"), "path 'a/b', passage missing; expected XPaths"),
-        (element(path="/a/ b"), "path '/a/ b', passage missing; expected XPaths"),
-        ('<file>D</file><passage start="/a"/>', "path missing, passage '/a'; expected XPaths"),
-        (
-            '<file>D</file><passage start="/a" end="b"/>',
-            "path missing, passage '/a b'; expected XPaths",
-        ),
-        (element(more="<rank>first</rank>"), "rank 'first' is not a whole number from"),
-        (element(more="<rank>nan</rank>"), "rank 'nan' is not a whole number from"),
-        (element(more="<rank>1.5</rank>"), "rank '1.5' is not a whole number from"),
-        (element(more="<rank>1e300</rank>"), "rank '1e300' is not a whole number from"),
-        (element(more="<rank>-1</rank>"), "rank '-1' is not a whole number from 0"),
-        (element(more="<rank>1</rank><rsv>high</rsv>"), "rsv 'high' is not a finite number"),
-        (element(more="<rank>1</rank><rsv>inf</rsv>"), "rsv 'inf' is not a finite number"),
-        (element(), "rank is missing here, but other results have one"),
-        (element(more="<rank>1</rank><rank>2</rank>"), "a second <rank> in one result"),
-        (element(more="<file>E</file>"), "a second <file> in one result"),
+        ("<path>/a/b</path>", "doc.missing"),
+        ("<file> </file><path>/a/b</path>", "doc.missing"),
+        ("<file>D</file>", "run.place"),
+        (element(more='<passage start="/a" end="/b"/>'), "run.place"),
+        (element(path="a/b"), "run.xpath"),
+        (element(path="/a/ b"), "run.xpath"),
+        ('<file>D</file><passage start="/a"/>', "run.xpath"),
+        ('<file>D</file><passage start="/a" end="b"/>', "run.xpath"),
+        (element(more="<rank>first</rank>"), "run.rank"),
+        (element(more="<rank>nan</rank>"), "run.rank"),
+        (element(more="<rank>1.5</rank>"), "run.rank"),
+        (element(more="<rank>1e300</rank>"), "run.rank"),
+        (element(more="<rank>-1</rank>"), "run.rank"),
+        (element(more="<rank>1</rank><rsv>high</rsv>"), "run.score"),
+        (element(more="<rank>1</rank><rsv>inf</rsv>"), "run.score"),
+        (element(), "run.rank_missing"),
+        (element(more="<rank>1</rank><rank>2</rank>"), "run.repeated_field"),
+        (element(more="<file>E</file>"), "run.repeated_field"),
     ],
 )
-def test_a_bad_result_is_named(answer: str, message: str) -> None:
+def test_a_bad_result_is_named(answer: str, code: str) -> None:
     text = submission(element(more="<rank>1</rank>"), answer)
-    assert refusal(read_run, text).startswith(f"x:3: {message}")
+    assert fault(read_run, text) == (code, 3)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "code", "line"),
     [
-        (
-            submission(element()).replace(' topic-id="1"', ""),
-            "x:2: topic is missing",
-        ),
+        (submission(element()).replace(' topic-id="1"', ""), "topic.missing", 2),
         (
             submission(element()).replace("\n", "</topic>\n", 1).replace("</topic></", "</"),
-            "x:2: topic is missing",
+            "topic.missing",
+            2,
         ),
-        (submission(element(), topic="all"), "x:2: a topic may not be called 'all'"),
-        (submission(element())[:-5], "x:3: not valid XML, column"),
-        ("<inex-submission/>", "x: the run is empty: it holds no result"),
+        (submission(element(), topic="all"), "topic.reserved", 2),
+        (submission(element())[:-5], "xml.malformed", 3),
+        ("<inex-submission/>", "run.empty", None),
     ],
 )
-def test_a_bad_submission_is_named(text: str, message: str) -> None:
-    assert refusal(read_run, text).startswith(message)
+def test_a_bad_submission_is_named(text: str, code: str, line: int | None) -> None:
+    assert fault(read_run, text) == (code, line)
 
 
 def test_all_defects_are_listed() -> None:
@@ -240,17 +241,19 @@ def test_what_a_submission_says_of_itself_is_not_lost_without_a_word(form: str) 
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "code", "line"),
     [
-        ("1 Q0 D1 1 0.5 mine 0 20\n", "x:1: result without an XPath; INEX XML names elements"),
-        ("1 Q0 D1 1 0.5 mine\n", "x:1: result without an XPath"),
-        ('{"topic":"1","doc":"D","xpath":"/a[@b = 1]/c"}', "x: '/a[@b = 1]/c' cannot be written"),
-        ('{"topic":"1","doc":" D","xpath":"/a"}', "x: ' D' cannot be written in XML; JSON Lines"),
-        ('{"topic":"\\u0001","doc":"D","xpath":"/a"}', "x: '\\x01' cannot be written in XML"),
+        ("1 Q0 D1 1 0.5 mine 0 20\n", "write.no_xpath", 1),
+        ("1 Q0 D1 1 0.5 mine\n", "write.no_xpath", 1),
+        ('{"topic":"1","doc":"D","xpath":"/a[@b = 1]/c"}', "write.unfit", None),
+        ('{"topic":"1","doc":" D","xpath":"/a"}', "write.unfit", None),
+        ('{"topic":"\\u0001","doc":"D","xpath":"/a"}', "write.unfit", None),
     ],
 )
-def test_what_a_submission_cannot_hold_is_said(text: str, message: str, tmp_path: Path) -> None:
-    assert refusal(foveal.write_run, read_run(text), tmp_path / "o", "inex").startswith(message)
+def test_what_a_submission_cannot_hold_is_said(
+    text: str, code: str, line: int | None, tmp_path: Path
+) -> None:
+    assert fault(foveal.write_run, read_run(text), tmp_path / "o", "inex") == (code, line)
     assert not (tmp_path / "o").exists()
 
 
