@@ -9,8 +9,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import foveal
 from adapters.chunk_retrieval import JUDGEMENTS, framework, retrieved, texts
@@ -147,25 +145,6 @@ def test_results_without_offsets_are_placed_by_their_text(found) -> None:
     assert placed.notes == ("spans located by their text: 240",), name
 
 
-def test_any_text_is_cut_where_the_splitter_says() -> None:
-    @settings(max_examples=40)
-    @given(st.text(alphabet="ab. \n\t\u00e9\U0001f600", max_size=120), st.integers(5, 40))
-    def check(text: str, size: int) -> None:
-        splitter = splitters.RecursiveCharacterTextSplitter(
-            chunk_size=size, chunk_overlap=0, add_start_index=True
-        )
-        document = langchain.Document(page_content=text, metadata={"source": "d"})
-        chunker = chonkie.RecursiveChunker(tokenizer="character", chunk_size=size)
-        results = {
-            "1": splitter.split_documents([document]),
-            "2": [("d", chunk) for chunk in chunker.chunk(text)] if text.strip() else [],
-        }
-        run = foveal.run_of(results, texts={"d": text})
-        assert len(run) == sum(map(len, results.values()))
-
-    check()
-
-
 # -- what each framework's objects say ----------------------------------------------------------
 
 
@@ -222,14 +201,6 @@ def test_a_chonkie_chunk_and_its_tokens() -> None:
     assert foveal.run_of({"2": [("d2", chunk, 0.5)]}).score.tolist() == [0.5]
 
 
-def test_frameworks_may_stand_side_by_side() -> None:
-    document = langchain.Document(page_content="abc", metadata={"source": "d", "start_index": 1})
-    chunk = chonkie.Chunk(text="abc", start_index=5, end_index=8, token_count=1)
-    piece = haystack.Document(content="abc", meta={"source_id": "d", "split_idx_start": 9})
-    run = foveal.run_of({"1": [document, ("d", chunk), piece, ("d", 13, 16)]})
-    assert run.start.tolist() == [1, 5, 9, 13]
-
-
 # -- what is missing ----------------------------------------------------------------------------
 
 
@@ -272,28 +243,6 @@ def test_langchain_did_not_find_its_own_chunk() -> None:
         "texts without a place of their own in their document, left empty: 1",
     )
     assert (empty.end - empty.start).tolist() == [0, 5]
-
-
-def test_langchain_takes_an_overlap_of_words_for_one_of_characters() -> None:
-    splitter = splitters.RecursiveCharacterTextSplitter(
-        chunk_size=60,
-        chunk_overlap=20,
-        length_function=lambda text: len(text.split()),
-        add_start_index=True,
-    )
-    chunks = splitter.split_documents(
-        [
-            langchain.Document(page_content=text, metadata={"source": doc})
-            for doc, text in texts().items()
-        ]
-    )
-    lost = sum(chunk.metadata["start_index"] == -1 for chunk in chunks)
-    assert lost > 100
-    assert len(refused(chunks).splitlines()) == 21  # twenty of them and how many more
-    run = foveal.run_of({"1": chunks}, texts=texts())
-    assert run.notes == (f"spans located by their text: {lost}",)
-    read = zip(run.doc, run.start.tolist(), run.end.tolist(), chunks, strict=True)
-    assert all(texts()[doc][start:end] == chunk.page_content for doc, start, end, chunk in read)
 
 
 def test_langchain_documents_without_a_source() -> None:

@@ -112,14 +112,6 @@ def test_xpaths_wait_for_a_collection() -> None:
     assert run.xpath.to_list() == ["/article[1]/sec[2]"]
 
 
-def test_ambiguous_text_is_never_guessed() -> None:
-    texts = {"d1": "a ford, a ferry, a ford"}
-    twice = {"1": [{"doc": "d1", "text": "a ford"}]}
-    assert "is in document 'd1' 2 times, at 0, 17; give start and end" in refused(
-        twice, texts=texts
-    )
-
-
 # -- judgements ---------------------------------------------------------------------------------
 
 
@@ -431,14 +423,6 @@ def test_refused_results(found: Any, message: str) -> None:
 def test_texts_are_a_mapping() -> None:
     message = refused({"1": [("d1", 0, 5)]}, texts="corpus")
     assert message == "texts is a str; expected a mapping of documents to texts"
-
-
-def test_offsets_of_bytes_are_found_out_by_the_text() -> None:
-    text = "f\u00e4hre und furt"
-    start = len("f\u00e4hre und ".encode())
-    chunk = {"doc": "d", "start": start, "text": "furt"}
-    assert refused({"1": [chunk]}, texts={"d": text}).endswith("which is at [10,14)")
-    assert results(foveal.run_of({"1": [chunk]})) == [("1", "d", 11, 15)]  # without texts, unseen
 
 
 # -- no framework is needed ---------------------------------------------------------------------

@@ -53,15 +53,6 @@ def test_half_a_ligature_and_a_letter_without_its_accent_are_not_there() -> None
     assert Normalised("cafe\u0301 s").find("caf\u00e9") == [(0, 5)]
 
 
-def test_marks_may_be_composed_or_not() -> None:
-    """A dot below and a circumflex above, in the canonical order."""
-    ways = ("o\u0323\u0302", "\u1ed9", "\u1ecd\u0302")
-    for text in ways:
-        for wanted in ways:
-            own = Normalised(f"a {text} b").find(f"a\n{wanted}")
-            assert own == [(0, 2 + len(text))]
-
-
 words = st.text(st.sampled_from("aé\u0301e𝄞ﬁ \n\u00a0\u00ad한ᄒ\u1161"), min_size=1, max_size=12)
 
 
@@ -114,26 +105,6 @@ def test_results_with_places_keep_them() -> None:
     assert placed.notes == ("spans located by their text: 1",)
 
 
-def test_results_of_a_json_array_are_located() -> None:
-    results = [{"topic": "1", "doc": "d", "text": text} for text in ("at noon", "again")]
-    source = Source.of_text(json.dumps(results, indent=1), "a.json")
-    assert documents_needed(source, "text") == (frozenset("d"), False)
-    placed = align(source, TEXTS)
-    assert placed.start.tolist() == [TEXT.index("at noon"), TEXT.index("again")]
-    assert placed.line.tolist() == [2, 7]
-
-
-def test_readers_locate_texts_too() -> None:
-    assert foveal.read_run(run({"text": "at noon"}), texts=TEXTS).start.tolist() == [
-        TEXT.index("at noon")
-    ]
-    quote = {"doc": "e", "quote": "one", "prefix": "two "}
-    judgements = foveal.judgements_of({"1": [quote]}, texts=TEXTS)
-    assert judgements.passages(0) == [(8, 11)]
-    assert judgements.quotes is not None
-    assert judgements.quotes["prefix"].to_list() == ["two "]
-
-
 def test_the_order_and_the_lines_stay() -> None:
     source = run({"text": "again", "rank": 2}, {"text": "noon", "rank": 1})
     placed = align(source, TEXTS)
@@ -178,22 +149,6 @@ def test_results_without_a_place_may_become_empty_ones() -> None:
     )
     with pytest.raises(UsageError, match="'last' is not one of error, empty"):
         foveal.run_of(given, texts=TEXTS, unplaced="last")
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('{"topic":"1","text":"noon"}', "a.jsonl:1: doc is missing"),
-        ('{"doc":"d","text":"noon"}', "a.jsonl:1: topic is missing"),
-        ('{"topic":"1","doc":"d","text":"noon","end":4}', "a.jsonl:1: start and end belong"),
-        ('{"topic":"1","doc":"d","text":', "a.jsonl:1: not valid JSON"),
-        ('{"topic":"1","doc":"d","text":" "}', "a.jsonl:1: the text ' ' is not in document 'd'"),
-    ],
-)
-def test_other_defects_are_those_of_any_run(line: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        align(Source.of_text(line, "a.jsonl"), TEXTS)
-    assert str(caught.value).startswith(message)
 
 
 def test_runs_of_other_formats_are_read_as_they_are() -> None:

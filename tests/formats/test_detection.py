@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import foveal
 from foveal.formats import kind_of
@@ -200,97 +198,6 @@ def test_judgements_of_documents_and_of_passages_do_not_mix(tmp_path: Path) -> N
 def test_an_unknown_format_is_refused_with_the_known_ones(write: Callable[..., None]) -> None:
     message = refusal(write, None, "out", "xml", error=foveal.UsageError)
     assert message.startswith("unknown format 'xml'; expected fol or ")
-
-
-JSON_RUN = b"""\
-{"type":"header","format":"foveal-run","version":1,"run":"b","unit":"codepoint"}
-{"topic":"e","doc":"P","rank":1,"score":12.3,"start":6,"end":67}
-{"topic":"e","doc":"P","rank":2,"score":11.0,"xpath":"/a[1]/b[1]"}
-"""
-JSON_JUDGEMENTS = b"""\
-{"type":"header","format":"foveal-judgements","version":1}
-{"topic":"t","doc":"d7","length":99,"bep":4,"assessor":"a","spans":[{"start":4,"end":9,"grade":1}]}
-{"topic":"t","doc":"d8","spans":[],"elements":[{"xpath":"/a[1]","exhaustivity":2,"rsize":5}]}
-"""
-XML_RUN = b"""\
-<inex-submission run-id="r" task="Focused"><topic topic-id="1">
-<result><file>D</file><path>/a[1]/b[2]</path><rank>1</rank><rsv>0.5</rsv></result>
-<result><file>D</file><passage start="/a/b/text()[1].5" end="/a/c"/><rank>2</rank></result>
-</topic></inex-submission>
-"""
-XML_JUDGEMENTS = b"""\
-<assessments pool="297" topic="203" version="2" whitespace-text-node="keep">
-  <file collection="ieee" name="co/2000/r7108"><best-entry-point path="/a/b[1]/p[1]"/>
-    <passage start="/a[1]/b[1]/p[1]/text()[1].0" end="/a/p" size="812"/>
-    <element path="/a[1]" exhaustivity="2" size="35,760" rsize="812"/>
-  </file><file file="d"><path path="/a" exhaustiveness="3" specificity="U"/></file>
-</assessments>
-"""
-TOPICS = b"""\
-<inex_topic topic_id="1" ct_no="2"><title>+a "b c"</title><castitle>//p</castitle></inex_topic>
-"""
-TREC_TOPICS = b"<top>\n<num> Number: 301\n<title> a b\n<desc> Description:\nc\n</top>\n"
-GOOD = [
-    b"1 Q0 D1 1 0.5 r 0 20\n1 Q0 D2 2 0.25 r 5 15\n2 Q0 D1 1 1e-3 r 7 0\n",
-    b"1 Q0 D1 1 0.5 r /a[1]/b[2]\n1\tQ0 D2 2 0.25 r /a[1]\n",
-    b"1 Q0 D1 1 0.5 r\n1 Q0 D2 2 0.25 r\n",
-    b"1 Q0 D1 30 100 10 10:30\n1 Q0 D2 0 50\n2 Q0 D1 5 100 0 0:2 7:3\n",
-    b"1 0 D1 1\n1 0 D2 0\n",
-    JSON_RUN,
-    JSON_JUDGEMENTS,
-    XML_RUN,
-    XML_JUDGEMENTS,
-    TOPICS,
-    TREC_TOPICS,
-]
-WORDS = b"nan inf 1e400 null true all X # - : , / { } [ ] \\ud800 4611686018427387904"
-TOKENS = [
-    *WORDS.split(),
-    b"9" * 20,
-    b" ",
-    b"\n",
-    b"\t",
-    b"\r\n",
-    b"\x00",
-    b"\xff",
-    b'"',
-    b"\xd9\xa5",
-    b'"end":',
-    b"<",
-    b"</",
-    b"/>",
-    b"&",
-    b"&nbsp;",
-    b"<!--",
-]
-splices = st.lists(
-    st.tuples(
-        st.integers(0, 400), st.integers(0, 6), st.sampled_from(TOKENS) | st.binary(max_size=3)
-    ),
-    max_size=4,
-)
-
-
-def mutated(good: bytes, changes: list[tuple[int, int, bytes]]) -> bytes:
-    data = bytearray(good)
-    for at, length, token in changes:
-        place = at % (len(data) + 1)
-        data[place : place + length] = token
-    return bytes(data)
-
-
-@settings(max_examples=300)
-@given(st.builds(mutated, st.sampled_from(GOOD), splices) | st.binary(max_size=60))
-def test_any_bytes_are_read_or_refused_with_the_place(data: bytes) -> None:
-    lines = data.count(b"\n") + data.count(b"\r") + 1  # XML ends lines with either
-    for read in (foveal.read_run, foveal.read_judgements, foveal.read_topics, kind_of):
-        try:
-            read(text_source(data))
-        except foveal.InputError as error:
-            for problem in error.problems:
-                assert problem.file == "x"
-                assert problem.line is None or 1 <= problem.line <= lines, str(problem)
-                assert len(problem.text.split()) > 2, str(problem)
 
 
 @pytest.mark.parametrize(

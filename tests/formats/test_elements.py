@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import foveal
 from foveal.collection.element_index import PathIndex
 from foveal.collection.parsing import PathTable
-from inputs import fault, read_run, refusal, results, rewritten
+from inputs import fault, read_run, refusal, results
 
 LINE = "1 Q0 D1 1 0.5 mine /article[1]/bdy[1]\n"
 
@@ -59,13 +59,6 @@ def test_the_order_of_the_lines_is_the_ranking() -> None:
 )
 def test_a_bad_line_is_named(line: str, code: str) -> None:
     assert fault(read_run, f"{LINE}{line}\n") == (code, 2)
-
-
-def test_a_run_of_paths_survives_a_round_trip(tmp_path: Path) -> None:
-    run = read_run(LINE + "1 Q0 D1 2 0.25 mine /article[1]\n2 Q0 é 1 1e-9 mine /a[1]/𝄞[3]\n")
-    again = rewritten(run, tmp_path, "elements")
-    assert again.to_frame().equals(run.to_frame())
-    assert again.name == run.name
 
 
 def test_a_passage_cannot_be_written_as_a_path(tmp_path: Path) -> None:
@@ -130,13 +123,3 @@ def test_paths_that_were_met_before_are_read_as_others_are(
         other.bounds.tolist(),
         other.notes,
     )
-
-
-def test_a_path_that_is_none_is_refused_however_often_it_is_met() -> None:
-    lines = [LINE, LINE, "1 Q0 D1 1 0.5 r article[1]\n", "1 Q0 D1 1 nan r a\n", LINE]
-    for _ in range(2):
-        assert refusal(read_run, "".join(lines)).splitlines() == [
-            "x:3: 'article[1]' is not an XPath; expected /path[1]/of[1]/element[2]",
-            "x:4: score 'nan' is not a finite number",
-            "x:4: 'a' is not an XPath; expected /path[1]/of[1]/element[2]",
-        ]

@@ -58,12 +58,6 @@ def test_lines_of_a_topic_that_stand_apart_are_grouped_and_noted() -> None:
     assert "are not together" in run.notes[0]
 
 
-def test_names_may_be_any_text_without_blanks() -> None:
-    run = read_run("thé Q0 co/2000/𝄞 1 1 größe 3 4\n")
-    assert results(run) == [("thé", "co/2000/𝄞", 3, 7)]
-    assert run.name == "größe"
-
-
 def test_quotation_marks_are_letters() -> None:
     assert read_run('1 Q0 "D 1 1 r 0 1\n1 Q0 D" 1 1 r 0 1\n').doc.to_list() == ['"D', 'D"']
 
@@ -92,19 +86,6 @@ def test_quotation_marks_are_letters() -> None:
 )
 def test_a_bad_line_of_a_run_is_named(line: str, code: str) -> None:
     assert fault(read_run, f"{LINE}# comment\n{line}\n") == (code, 3)
-
-
-def test_the_first_of_several_lines_of_a_topic_called_all_is_named() -> None:
-    text = LINE + "all Q0 A 1 1 r 0 1\nall Q0 B 1 1 r 0 1\n"
-    assert refusal(read_run, text).startswith("x:2: a topic may not be called 'all'")
-
-
-def test_every_bad_line_is_named() -> None:
-    text = "1 Q0 D1 1 0.5 r 0 20\n1 Q0 D1 1 x r 0 20\n1 Q0 D1\n"
-    assert refusal(read_run, text).splitlines() == [
-        "x:2: score 'x' is not a finite number",
-        "x:3: 3 fields found, expected 8: topic Q0 doc rank rsv runid start length",
-    ]
 
 
 def test_judgements_give_length_best_entry_point_and_passages() -> None:

@@ -111,25 +111,6 @@ def test_grades_of_2003_unknown_ones_are_not_judged() -> None:
     ]
 
 
-def test_grades_of_2002() -> None:
-    form = '<path path="{}" relevance="{}" coverage="{}"/>'
-    judgements = read_judgements(pool(form.format("/a[1]", 2, "L"), form.format("/b", 0, "N")))
-    assert judgements.header is not None
-    assert judgements.header["scale"] == "2002"
-    assert elements(judgements, "relevance", "coverage") == [
-        (0, "/a[1]", "2", "L"),
-        (0, "/b[1]", "0", "N"),
-    ]
-    assert judgements.relevant.tolist() == [True]
-
-
-def test_sizes_alone_are_the_scale_of_2006() -> None:
-    judgements = read_judgements(pool(sized(), sized("/a/b", "1,234,567", "0")))
-    assert judgements.header is not None
-    assert judgements.header["scale"] == "2006"
-    assert elements(judgements, "size", "rsize")[1] == (0, "/a[1]/b[1]", 1234567, 0)
-
-
 @pytest.mark.parametrize(
     ("lines", "relevant"),
     [
@@ -358,16 +339,6 @@ def test_a_pool_is_written_as_it_was(tmp_path: Path) -> None:
     )
 
 
-def test_how_grades_came_about_is_written_again() -> None:
-    (written,) = FOLDER_FORMATS["inex2003"](read_judgements(GRADED)).values()
-    grades = 'exhaustiveness="{}" specificity="{}"'
-    assert written.splitlines()[2:5] == [
-        '  <file file="co/2000/r7108">',
-        f'    <path path="/article[1]" {grades.format(3, 2)} inpool="yes" inferred="no"/>',
-        f'    <path path="/article[1]/bdy[1]/sec[1]" {grades.format(0, 0)} inferred="yes"/>',
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "form", "lost"),
     [
@@ -398,12 +369,6 @@ def test_how_grades_came_about_is_written_again() -> None:
 )
 def test_what_of_a_pool_is_not_written_is_said(text: str, form: str, lost: list[str]) -> None:
     assert judgement_losses(read_judgements(text), form) == lost
-
-
-def test_what_is_not_kept_of_several_files_is_counted(tmp_path: Path) -> None:
-    one, two = (pool(graded("U", "U"), graded("1", "1", "/b"), name=name) for name in "12")
-    judgements = foveal.read_judgements(folder(tmp_path, a=one, b=two))
-    assert judgements.unread == {"elements of unknown grade (U)": 2}
 
 
 @pytest.mark.parametrize(

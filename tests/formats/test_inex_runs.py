@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from xml.sax.saxutils import escape, quoteattr
 
 import polars as pl
 import pytest
@@ -12,14 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.formats.inex_runs import parse_run
 from inputs import (
     RUN_FORMATS,
     fault,
     read_run,
-    refusal,
     results,
-    rewritten,
     run_losses,
     text_source,
 )
@@ -108,14 +104,6 @@ def test_a_rank_orders_within_its_topic() -> None:
     assert run.name == "x"  # the file's, where the run has no name
 
 
-def test_names_may_hold_slashes_blanks_around_them_do_not_count() -> None:
-    text = submission("\n <file> co/2000/r7108\n</file>\n<path>\n /article[1]/bdy[1] </path>")
-    run = read_run(text)
-    assert run.doc.to_list() == ["co/2000/r7108"]
-    assert run.xpath is not None
-    assert run.xpath.to_list() == ["/article[1]/bdy[1]"]
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -183,29 +171,6 @@ def test_a_bad_submission_is_named(text: str, code: str, line: int | None) -> No
     assert fault(read_run, text) == (code, line)
 
 
-def test_all_defects_are_listed() -> None:
-    problems = refusal(read_run, submission("<file>D</file>", element(path="b"), element()))
-    assert [line.split(": ")[0] for line in problems.splitlines()] == ["x:2", "x:3"]
-
-
-def test_good_results_are_parsed_beside_bad_ones() -> None:
-    answers = [element("A", more="<rank>1</rank>"), "<file>B</file><rank>2</rank>", element("C")]
-    answers += [element("D", more="<rank>4</rank><rank>5</rank>"), element("E", "e")]
-    more = f"<result>{element()}</result>"
-    outside = f"<topic>\n{more}</topic>\n{more}</inex-submission>"
-    text = submission(*answers).replace("</inex-submission>", outside)
-    found = parse_run(text_source(text))
-    assert found.content.doc.to_list() == ["A"]
-    assert sorted(problem.code for problem in found.problems) == [
-        "run.place",
-        "run.rank_missing",
-        "run.repeated_field",
-        "run.xpath",
-        "topic.missing",
-        "topic.missing",
-    ]
-
-
 def test_a_run_is_written_as_a_submission(tmp_path: Path) -> None:
     foveal.write_run(read_run(SPECIFICATION), tmp_path / "out.xml", "inex")
     assert (tmp_path / "out.xml").read_text() == (
@@ -257,11 +222,6 @@ def test_what_a_submission_cannot_hold_is_said(
     assert not (tmp_path / "o").exists()
 
 
-def test_no_control_character_is_written_into_a_submission() -> None:
-    run = replace(read_run(submission(element())), header={"description": " \x01 "})
-    assert refusal(RUN_FORMATS["inex"], run).startswith("x: '\\x01' cannot be written in XML")
-
-
 names = st.text("aé漢𝄞 <>&\"'\t\n\r]-", min_size=1, max_size=5).filter(
     lambda name: name == name.strip(" \t\r\n")
 )
@@ -304,22 +264,6 @@ def test_what_is_written_is_read_again(run: foveal.Run) -> None:
     assert read.to_frame().equals(run.to_frame())
     assert (read.name, read.task, read.topics) == (run.name, run.task, run.topics)
     assert read.header == run.header
-
-
-def test_a_submission_becomes_an_element_run_and_back(tmp_path: Path) -> None:
-    run = read_run(submission(element(more="<rsv>2</rsv>"), element("E", "/a", "<rsv>1</rsv>")))
-    again = rewritten(rewritten(run, tmp_path, "elements"), tmp_path, "inex")
-    assert again.to_frame().equals(run.to_frame())
-
-
-@quick
-@given(names, names)
-def test_any_writer_of_xml_is_understood(doc: str, topic: str) -> None:
-    text = f"<file>{escape(doc, {chr(13): '&#13;'})}</file><path>/a/b</path>"
-    whole = f"<inex-submission><topic topic-id={quoteattr(topic)}><result>{text}</result></topic>"
-    run = read_run(f"{whole}</inex-submission>")
-    assert run.doc.to_list() == [doc]
-    assert run.topics == (topic,)
 
 
 @pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE"])

@@ -8,7 +8,7 @@ import lzma
 import pytest
 
 import foveal
-from inputs import fault, read_run, refusal, results, run_losses
+from inputs import fault, read_run, refusal, results
 from shared_data import DATA
 
 RESULT = '{"topic":"1","doc":"D","start":0,"end":20}'
@@ -160,16 +160,6 @@ def test_a_header_that_is_not_understood_is_refused(declared: str, code: str) ->
     assert fault(read_run, text) == (code, 2)
 
 
-def test_all_that_is_not_understood_of_a_header_is_said() -> None:
-    text = f'{{"type":"header","unit":"chars","run":5,"version":2}}\n{RESULT}\n'
-    said = refusal(read_run, text).splitlines()
-    assert [line.partition(";")[0] for line in said] == [
-        "x:1: header says unit 'chars'",
-        "x:1: header says version 2",
-        "x:1: header says run 5",
-    ]
-
-
 @pytest.mark.parametrize("text", [HEADER, f"{HEADER}\n\n# nothing\n"])
 def test_a_header_alone_is_an_empty_run(text: str) -> None:
     assert refusal(read_run, text) == "x: the run is empty: it holds no result"
@@ -185,30 +175,3 @@ def test_a_real_run_of_paths_and_offsets_is_read() -> None:
     expected = [line for line in lines if line.get("type") != "header"]
     assert len(run) == len(expected)
     assert set(run.topics) == {line["topic"] for line in expected}
-
-
-def test_fields_that_are_not_known_are_said_once_with_their_number() -> None:
-    rows = [
-        '{"type": "header", "run": "r", "more": 1}',
-        '{"topic": "1", "doc": "a", "note": "\\": ", "tag" : null, "rank": 1}',
-        '# "no": "field"',
-        '{"topic":"1","doc":"b","note":2,"text":"words","start":0,"end":5,"rank":2}',
-    ]
-    run = read_run("\n".join(rows))
-    for form in ("jsonl", "parquet"):
-        said = run_losses(run, form)
-        assert sorted(said)[:3] == [
-            "texts of results: 1",
-            "unknown field note: 2",
-            "unknown field tag: 1",
-        ]
-    assert run_losses(read_run('{"topic":"1","doc":"a"}\n'), "jsonl") == []
-
-
-def test_a_field_that_comes_late_is_found() -> None:
-    rows = [f'{{"topic": "1", "doc": "d{i}", "id": {i}}}\n' for i in range(300)]
-    run = read_run("".join(rows))
-    assert run.unread == {"unknown field id": 300}
-    rows[250] = rows[250].replace("}", ', "late": ["x"]}')
-    run = read_run("".join(rows))
-    assert run.unread == {"unknown field id": 300, "unknown field late": 1}

@@ -8,7 +8,7 @@ import pytest
 
 import foveal
 from foveal.formats import jsonl
-from inputs import fault, highlights, judgement_losses, read_judgements, refusal, text_source
+from inputs import fault, highlights, read_judgements, refusal, text_source
 from shared_data import DATA
 
 HEADER = '{"type":"header","format":"foveal-judgements","version":1}'
@@ -139,15 +139,6 @@ def test_the_scale_is_the_declared_one_else_the_grades_tell(
         assert judgements.header == {"scale": scale}
 
 
-def test_paths_of_elements_get_every_ordinal() -> None:
-    paths = ("/a/b[2]/m:math", "/a[1]")
-    judgements = judged(
-        {"topic": "1", "doc": "A", "elements": [{"xpath": p, **SIZES} for p in paths]}
-    )
-    assert judgements.elements is not None
-    assert judgements.elements["xpath"].to_list() == ["/a[1]/b[2]/m:math[1]", "/a[1]"]
-
-
 def test_unknown_grades_are_not_judged() -> None:
     unknown = {"xpath": "/a", "exhaustivity": "U", "specificity": "U"}
     known = {"xpath": "/b", "exhaustivity": 1, "specificity": 1}
@@ -159,17 +150,6 @@ def test_unknown_grades_are_not_judged() -> None:
     assert judgements.elements is not None
     assert judgements.elements.select("row", "xpath").rows() == [(0, "/b[1]")]
     assert judgements.unread == {"elements of unknown grade (U)": 2}
-
-
-def test_how_an_assessment_came_about_may_be_said() -> None:
-    said = {"xpath": "/a", **SIZES, "inpool": "yes", "inferred": "no"}
-    elements = [said, {"xpath": "/b", **SIZES}]
-    judgements = judged({"topic": "1", "doc": "A", "elements": elements})
-    assert judgements.elements is not None
-    assert judgements.elements.select("inpool", "inferred").rows() == [("yes", "no"), (None, None)]
-    unsaid = judged({"topic": "1", "doc": "A", "elements": elements[1:]}).elements
-    assert unsaid is not None
-    assert not {"inpool", "inferred"} & set(unsaid.columns)
 
 
 def test_elements_are_of_the_assessor_of_their_line_else_of_all_who_highlight() -> None:
@@ -335,28 +315,6 @@ def test_the_real_judgements_are_read_span_by_span() -> None:
     judgements = foveal.read_judgements(path)
     assert sorted(highlights(judgements)) == sorted(expected)
     assert judgements.several_assessors
-
-
-def test_fields_that_are_not_known_are_said_once_with_their_number() -> None:
-    element = {"xpath": "/a", "size": 9, "rsize": 3, "who": "ann"}
-    judgements = judged(
-        {"topic": "1", "doc": "A", "spans": [{"start": 0, "end": 3, "id": 7}], "note": "x"},
-        {"topic": "1", "doc": "B", "spans": [], "note": "y"},
-        {"topic": "1", "doc": "C", "spans": [{"start": 1, "end": 2}], "elements": [element]},
-    )
-    said = ["unknown field note: 2"]
-    assert judgement_losses(judgements, "jsonl") == said
-    plain = judged({"topic": "1", "doc": "A", "spans": [{"start": 0, "end": 3}]})
-    assert judgement_losses(plain, "jsonl") == []
-
-
-def test_unknown_fields_of_several_files_add_up() -> None:
-    parts = [
-        text_source(f'{{"topic": "1", "doc": "{doc}", "spans": [], "note": 1}}\n', f"{doc}.jsonl")
-        for doc in "AB"
-    ]
-    both = foveal.read_judgements(parts)
-    assert judgement_losses(both, "jsonl") == ["unknown field note: 2"]
 
 
 @pytest.mark.parametrize(

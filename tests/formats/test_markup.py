@@ -121,11 +121,6 @@ def test_what_is_wrong_is_named_with_its_place(
     assert fault(markup, text) == (code, line)
 
 
-def test_a_declared_entity_may_stand_in_an_attribute() -> None:
-    found = markup('<!DOCTYPE a [<!ENTITY foo "f">]><a b="&foo;"/>')
-    assert found.values(found.named("a"), "b") == ["f"]
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32", "utf-32-be", "utf-32-le"])
 def test_xml_is_known_as_such_in_any_encoding(encoding: str) -> None:
     assert is_xml(text_source("<a/>".encode(encoding)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,7 +12,7 @@ import pytest
 
 import foveal
 from foveal.formats.columns import without_panics
-from inputs import fault, read_run, refusal, results, rewritten, run_losses
+from inputs import fault, read_run, refusal, results, run_losses
 
 BASE: dict[str, Any] = {"topic": ["1", "1"], "doc": ["A", "B"], "start": [0, 5], "end": [9, 8]}
 
@@ -123,28 +122,6 @@ def test_nothing_is_printed_while_a_file_is_read(capfd: pytest.CaptureFixture[st
         raise ValueError
     os.write(2, b"third\n")
     assert capfd.readouterr().err == "third\n"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1 Q0 A 1 0.5 r 0 9\n2 Q0 B 1 0.25 r 5 3\n",
-        "1 Q0 A 1 0.5 r\n2 Q0 B 1 0.25 r\n",
-        "1 Q0 A 1 0.5 r /a[1]\n2 Q0 B 1 0.25 r /a[1]/b[2]\n",
-    ],
-    ids=["passages", "documents", "elements"],
-)
-def test_a_run_survives_a_round_trip(text: str, tmp_path: Path) -> None:
-    run = read_run(text)
-    again = rewritten(run, tmp_path, "parquet")
-    assert again.to_frame().equals(run.to_frame())
-    assert again.name == run.name
-
-
-def test_judgements_are_not_read_from_parquet() -> None:
-    source = foveal.formats.Source("x", parquet(BASE), "")
-    message = refusal(foveal.read_judgements, source)
-    assert message == "x:1: this is a run; expected judgements"
 
 
 def test_columns_that_are_not_known_are_said() -> None:

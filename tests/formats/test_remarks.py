@@ -116,30 +116,6 @@ def test_a_topic_called_all_is_told_once(text: str) -> None:
     assert_told(text, {1: "a topic may not be called 'all'", 3: ""}, ["e"])
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", {0: "the run is empty"}),
-        ("# nothing\n", {0: "the run is empty"}),
-        ("1 Q0 d 1 x m\n", {1: "score 'x' is not a finite number"}),
-        ("a b c\nd e f\n", {1: "3 fields found; expected a run"}),
-        ("1 Q0 d 1 9 m 5\n" * 40, {1: "7 fields found; expected a run"}),
-        ("1 0 d 1\n1 0 e 0\n", {1: "these are judgements; expected a run"}),
-        ("1 Q0 d 4 9 0 0:4\n", {1: "these are judgements; expected a run"}),
-        ("<topics/>", {1: "these are topics; expected a run"}),
-        ("<a><result/></a>", {1: "root element <a>; expected a run"}),
-        ("<inex-submission><topic", {1: "not valid XML"}),
-        ('{"topic":"1","doc":"d","spans":[]}\n', {1: "these are judgements; expected a run"}),
-        ('{"type":"header","format":"x"}\n', {1: "header says format"}),
-        ("PAR1 no", {0: "damaged Parquet or Arrow file"}),
-    ],
-)
-def test_a_file_that_is_no_run_is_told_in_a_line_or_two(
-    text: str, expected: dict[int, str]
-) -> None:
-    assert_told(text, expected, [])
-
-
 def submission(*results: str, sep: str = "\n") -> str:
     return sep.join(
         ['<inex-submission><topic topic-id="1">', *results, "</topic></inex-submission>"]
@@ -171,27 +147,6 @@ def test_a_document_type_with_entities_is_passed_over() -> None:
     subset = '<!DOCTYPE inex-submission [\n<!ENTITY e "<result>">\n<!ENTITY e2 "z">\n]>\n'
     text = subset + text.replace("&e;", "&e2;")
     assert_told(text, {6: "rank 'x' is not a whole number from"}, ["z"])
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (submission(result("d", "x"), result("a & b")), "r:3: not valid XML, column 18: "),
-        (submission(result("d").removesuffix("</result>")), "r:3: not valid XML, column 3: "),
-        (submission(result("d")).removesuffix("</inex-submission>"), "r:3: not valid XML, column "),
-        (submission(result("d"), "<!-- no end", result("e")), "r:3: not valid XML, column "),
-        (
-            submission("<result>" * 1001),
-            "r:2: not valid XML, column 7985: elements are nested more than 1000 deep",
-        ),
-    ],
-    ids=["character", "not closed", "breaks off", "comment", "nesting"],
-)
-def test_a_submission_that_is_not_well_formed_has_one_problem(text: str, problem: str) -> None:
-    reading = parse_file(source(text), "run")
-    assert reading.content is None
-    (found,) = reading.problems
-    assert str(found).startswith(problem)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])

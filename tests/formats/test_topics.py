@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.model import Provenance, Topic, Topics
-from inputs import TOPIC_FORMATS, fault, refusal, text_source, topic_losses
+from inputs import TOPIC_FORMATS, fault, refusal, text_source
 from shared_data import DATA
 
 CAS_2003 = """\
@@ -235,11 +235,6 @@ def test_what_a_format_cannot_hold_is_said(
     assert fault(TOPIC_FORMATS[form], topics) == (code, line)
 
 
-def test_an_unknown_format_is_refused() -> None:
-    message = refusal(foveal.write_topics, None, "out", "xml", error=foveal.UsageError)
-    assert message == "unknown format 'xml'; expected inex or jsonl or trec"
-
-
 words = st.text("aé漢𝄞 <>&\"'+-:/\t\n\r", max_size=8).map(lambda text: text.strip(" \t\r\n"))
 labels = st.sampled_from(["Topic: a", "Number: 5", "Description:", "Narrative : x", "Concepts: y"])
 texts = st.none() | (words | labels).filter(bool)
@@ -301,12 +296,3 @@ def test_the_questions_of_other_collections_are_topics() -> None:
     topics = foveal.read_topics(path)
     assert len(topics) == 2444
     assert topics[first["topic"]].title == first["query"]
-
-
-def test_fields_that_are_not_known_are_said_when_topics_are_converted(tmp_path: Path) -> None:
-    (tmp_path / "topics.jsonl").write_text(
-        '{"topic": "1", "title": "x", "mood": "y"}\n{"topic": "2", "query": "z"}\n'
-    )
-    topics = foveal.read_topics(tmp_path / "topics.jsonl", thorough=True)
-    assert topic_losses(topics, "inex") == ["unknown field mood: 1"]
-    assert topic_losses(Topics.merged([topics]), "jsonl") == ["unknown field mood: 1"]

@@ -85,10 +85,6 @@ def test_a_unit_other_than_code_points_needs_the_texts() -> None:
     assert refusal(read_run, text, {}) == "x:2: document 'd' is not among the texts"
 
 
-def test_code_points_need_no_text() -> None:
-    assert results(read_run(run_text("codepoint", "exclusive", 0, 99))) == [("1", "d", 0, 99)]
-
-
 @settings(max_examples=50)
 @given(st.text(min_size=1), st.data())
 def test_conversion_agrees_with_encoding_the_text_before_the_offset(

@@ -26,32 +26,6 @@ def one(path: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "path",
-    [
-        "/a/text()[1].5",
-        "/a/p/text()",
-        "/a/@id",
-        "/a/b /a/c",
-        "/a/text()[1].0 /a/b",
-        "/a//b",
-        "/a/",
-        "/a[0]/b",
-        "/a[@x = 1]/b",
-        "/",
-        "",
-        "a/b",
-    ],
-)
-def test_what_is_no_element_stays_as_it_is(path: str) -> None:
-    assert one(path) == path
-
-
-def test_null_stays_null() -> None:
-    assert canonical_paths(pl.Series(["/a", None], dtype=pl.String)).to_list() == ["/a[1]", None]
-    assert canonical_paths(pl.Series([], dtype=pl.String)).to_list() == []
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "1 Q0 D 1 2 r /a/sec\n1 Q0 D 2 1 r /a[1]/sec[1]\n",
