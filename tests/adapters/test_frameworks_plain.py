@@ -166,17 +166,6 @@ def test_grades_without_offsets_judge_whole_documents() -> None:
     assert foveal.evaluate(run, qrels, "AP").aggregate() == {"run": {"AP": 0.5}}
 
 
-def test_judgements_are_compared_with_texts() -> None:
-    texts = {"d1": "A ferry and a ford."}
-    wrong = {"1": [{"doc": "d1", "start": 1, "end": 8, "quote": "A ferry"}]}
-    assert refused(wrong, foveal.judgements_of, texts=texts) == (
-        "judgements:1: topic '1': the span [1,8) of document 'd1' holds ' ferry '; expected "
-        "'A ferry', which is at [0,7)"
-    )
-    past = refused({"1": [("d1", 12, 25)]}, foveal.judgements_of, texts=texts)
-    assert "[12,25) ends past the 19 characters of document 'd1'" in past
-
-
 def test_topics_without_judgement_are_named() -> None:
     truth = foveal.judgements_of({"1": [("d1", 0, 5)], "2": [], "3": {}})
     assert truth.topics == ("1",)

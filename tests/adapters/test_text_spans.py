@@ -105,14 +105,6 @@ def test_results_with_places_keep_them() -> None:
     assert placed.notes == ("spans located by their text: 1",)
 
 
-def test_the_order_and_the_lines_stay() -> None:
-    source = run({"text": "again", "rank": 2}, {"text": "noon", "rank": 1})
-    placed = align(source, TEXTS)
-    assert placed.line.tolist() == [2, 1]
-    assert [TEXT[s:e] for s, e in zip(placed.start, placed.end, strict=True)] == ["noon", "again"]
-    assert placed.source.sha256 == source.sha256
-
-
 @pytest.mark.parametrize("unit", ["codepoint", "byte", "utf16"])
 @pytest.mark.parametrize("end", ["exclusive", "inclusive"])
 def test_other_results_may_count_otherwise(unit: str, end: str) -> None:

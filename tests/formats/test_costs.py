@@ -39,18 +39,6 @@ def test_tokens_come_back(run: foveal.Run, form: str, tmp_path: Path) -> None:
     assert again.unread is None
 
 
-def test_without_tokens_there_are_none(tmp_path: Path) -> None:
-    (tmp_path / "plain.jsonl").write_text('{"topic": "1", "doc": "a", "start": 0, "end": 5}\n')
-    assert foveal.read_run(tmp_path / "plain.jsonl").tokens is None
-
-
-def test_negative_tokens_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "bad.jsonl"
-    path.write_text(LINES.replace('"tokens": 9', '"tokens": -2'))
-    with pytest.raises(InputError, match=r"bad.jsonl:3: tokens -2 is not a whole number from"):
-        foveal.read_run(path)
-
-
 def test_tokens_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(LINES.replace('"tokens": 9', '"tokens": "many"'))
@@ -60,9 +48,3 @@ def test_tokens_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "bad.parquet")
     with pytest.raises(InputError, match=r"tokens 1.5 is not a whole number"):
         foveal.read_run(tmp_path / "bad.parquet")
-
-
-def test_runs_without_some_results_keep_the_tokens_of_the_others(run: foveal.Run) -> None:
-    kept = run.take(run.start == 0)
-    assert kept.tokens is not None
-    assert kept.tokens.tolist() == [3, -1]

@@ -15,33 +15,6 @@ from inputs import fault, highlights, read_judgements, read_run, refusal, text_s
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("1 Q0 D 1 0.5 r 3 4", (3, 7)),
-        ("1 Q0 D 1 0.5 r /a/b", (-1, -1)),
-        ("1 Q0 D 1 0.5 r", (0, -1)),
-        ('{"topic":"1","doc":"D","start":3,"end":7}', (3, 7)),
-    ],
-)
-def test_runs_are_told_apart_by_their_first_line(text: str, place: tuple[int, int]) -> None:
-    run = read_run(f"\n# comment\n{text}\n")
-    assert (int(run.start[0]), int(run.end[0])) == place
-
-
-@pytest.mark.parametrize(
-    ("text", "has_text"),
-    [
-        ("1 Q0 D 0 9", True),
-        ("1 Q0 D 4 9 3 3:4", True),
-        ("1 0 D 1", False),
-        ('{"topic":"1","doc":"D","spans":[]}', True),
-    ],
-)
-def test_judgements_are_told_apart_by_their_first_line(text: str, has_text: bool) -> None:
-    assert read_judgements(f"\n# comment\n{text}\n").has_text is has_text
-
-
-@pytest.mark.parametrize(
     ("text", "code", "line"),
     [
         ("", "run.empty", None),

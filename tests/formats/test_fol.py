@@ -7,15 +7,11 @@ from pathlib import Path
 import pytest
 
 import foveal
-from inputs import fault, highlights, read_judgements, read_run, refusal, results, rewritten
+from inputs import highlights, read_judgements, read_run, refusal, results, rewritten
 from shared_data import INEX, needs_inex
 
 LINE = "1 Q0 D1 1 0.5 mine 0 20\n"
 TWO = [("1", "D1", 0, 20), ("1", "D2", 5, 8)]
-TWO_ASSESSORS = """\
-{"topic":"1","doc":"D","length":9,"assessor":"a","spans":[]}
-{"topic":"1","doc":"D","length":9,"assessor":"b","spans":[]}
-"""
 
 
 @pytest.mark.parametrize(
@@ -62,32 +58,6 @@ def test_quotation_marks_are_letters() -> None:
     assert read_run('1 Q0 "D 1 1 r 0 1\n1 Q0 D" 1 1 r 0 1\n').doc.to_list() == ['"D', 'D"']
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        ("1 Q0 D1 1 0.5 r 0", "line.fields"),
-        ("1 Q0 D1 1 0.5 r 0 20 9", "line.fields"),
-        ("1 Q0 D1 1 0.5  0 20", "line.fields"),
-        ("1 Q0\tX D1 1 0.5 r 0 20", "line.fields"),
-        ("1 Q0 D1 1 high r 0 20", "run.score"),
-        ("1 Q0 D1 1 nan r 0 20", "run.score"),
-        ("1 Q0 D1 1 -inf r 0 20", "run.score"),
-        ("1 Q0 D1 1 1e999 r 0 20", "run.score"),
-        ("1 Q0 D1 1 \u0665 r 0 20", "run.score"),
-        ("1 Q0 D1 1 0.5 r -3 20", "span.offset"),
-        ("1 Q0 D1 1 0.5 r X 20", "line.number"),
-        ("1 Q0 D1 1 0.5 r 0 -5", "span.offset"),
-        ("1 Q0 D1 1 0.5 r 0 2.5", "line.number"),
-        ("1 Q0 D1 1 0.5 r 0 99999999999999999999", "line.number"),
-        ("1 Q0 D1 1 0.5 r 0 9223372036854775807", "span.offset"),
-        ("1 Q0 D1 1 0.5 r 9223372036854775807 5", "span.offset"),
-        ("all Q0 D1 1 0.5 r 0 20", "topic.reserved"),
-    ],
-)
-def test_a_bad_line_of_a_run_is_named(line: str, code: str) -> None:
-    assert fault(read_run, f"{LINE}# comment\n{line}\n") == (code, 3)
-
-
 def test_judgements_give_length_best_entry_point_and_passages() -> None:
     judgements = read_judgements(
         "# topic Q0 doc relchars doclen bep passages\r\n"
@@ -113,34 +83,6 @@ def test_passages_may_touch_and_stand_in_any_order() -> None:
     assert highlights(judgements) == [("1", "D", 0, 20)]
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        ("1 Q0 D2 30", "line.fields"),
-        ("1 Q0 D2 x 100", "line.number"),
-        ("1 Q0 D2 -5 100", "line.number"),
-        ("1 Q0 D2 10 1e2", "line.number"),
-        ("1 Q0 D2 0 9223372036854775807", "line.number"),
-        ("1 Q0 D2 60 50 0 0:60", "judgements.length"),
-        ("1 Q0 D2 10 50 0 0:9", "judgements.sum"),
-        ("1 Q0 D2 10 50", "judgements.sum"),
-        ("1 Q0 D2 10 50 here 0:10", "line.number"),
-        ("1 Q0 D2 10 50 60 0:10", "judgements.bep"),
-        ("1 Q0 D2 10 50 0 0-10", "judgements.passage"),
-        ("1 Q0 D2 10 50 0 0:10:5", "judgements.passage"),
-        ("1 Q0 D2 10 50 0 9223372036854775807:9", "judgements.passage"),
-        ("1 Q0 D2 10 50 0 45:10", "judgements.length"),
-        ("1 Q0 D2 10 50 0 0:5 4:5", "judgements.overlap"),
-        ("1 Q0 D1 0 100", "judgements.repeated"),
-        ("1 Q0 D1 30 100 10 10:30", "judgements.repeated"),
-        ("all Q0 D2 0 50", "topic.reserved"),
-    ],
-)
-def test_a_bad_line_of_judgements_is_named(line: str, code: str) -> None:
-    text = f"1 Q0 D1 30 100 10 10:30\n\n{line}\n"
-    assert fault(read_judgements, text) == (code, 3)
-
-
 def test_a_run_without_scores_is_written_with_scores_that_descend(tmp_path: Path) -> None:
     run = foveal.Run.from_results({"1": [("A", 0, 1), ("B", 2, 5)]}, name="two words")
     again = rewritten(run, tmp_path, "fol")
@@ -148,41 +90,6 @@ def test_a_run_without_scores_is_written_with_scores_that_descend(tmp_path: Path
     assert again.name == "two_words"
     assert again.score is not None
     assert again.score[0] > again.score[1]
-
-
-def test_a_whole_document_has_no_place_in_a_line_of_offsets(tmp_path: Path) -> None:
-    documents = read_run("1 Q0 A 1 0.5 r\n1 Q0 B 2 0.4 r\n")
-    message = refusal(foveal.write_run, documents, tmp_path / "out", "fol")
-    assert (
-        message
-        == "x:1: result has no end; this format needs one, a collection tells it (--collection)"
-    )
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("judged", "code"),
-    [
-        ('{"topic":"1","doc":"D","spans":[]}', "write.unheld"),
-        (TWO_ASSESSORS, "write.unheld"),
-        (
-            '{"topic":"1","doc":"D","length":9,"spans":[{"start":0,"end":5,"grade":0}]}',
-            "write.unheld",
-        ),
-        (
-            '{"topic":"1","doc":"D","length":9,"spans":[{"start":0,"end":5},{"start":4,"end":6}]}',
-            "write.unheld",
-        ),
-        ('{"topic":"1","doc":"my D","length":9,"spans":[]}', "write.unfit"),
-        ('{"topic":"#1","doc":"D","length":9,"spans":[]}', "write.unfit"),
-    ],
-)
-def test_judgements_that_a_line_would_change_are_refused(
-    judged: str, code: str, tmp_path: Path
-) -> None:
-    judgements = read_judgements(judged)
-    assert fault(foveal.write_judgements, judgements, tmp_path / "out", "fol")[0] == code
-    assert not (tmp_path / "out").exists()
 
 
 @needs_inex

@@ -112,26 +112,6 @@ def test_grades_of_2003_unknown_ones_are_not_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "relevant"),
-    [
-        ([], False),
-        ([sized(rsize="0")], False),
-        ([sized(rsize="1")], True),
-        ([graded("1", "1")], True),
-        ([graded("0", "0")], False),
-        (['<passage start="/a" end="/b"/>'], True),
-        (['<best-entry-point path="/a"/>'], False),
-        ([sized(rsize="0", more='exhaustivity="?"')], False),
-        ([sized(rsize="0", more='exhaustivity="1"')], True),
-    ],
-)
-def test_a_document_is_relevant_by_its_elements_and_passages(
-    lines: list[str], relevant: bool
-) -> None:
-    assert read_judgements(pool(*lines)).relevant.tolist() == [relevant]
-
-
-@pytest.mark.parametrize(
     ("declared", "rule"),
     [("strip", "strip"), ("keep", "keep"), ("merge", "merge"), ("", "keep")],
 )
@@ -260,49 +240,27 @@ def test_several_pools_of_a_topic_are_several_assessors(tmp_path: Path) -> None:
     assert united.places["row"].to_list() == [0]
 
 
-def test_pools_without_a_name_are_assessors_only_if_two_judge_a_document(tmp_path: Path) -> None:
-    one, two = (pool(sized(), topic=topic).replace(' pool="7"', "") for topic in "12")
-    assert foveal.read_judgements(folder(tmp_path, a=one, b=two)).assessors == ()
-    judgements = foveal.read_judgements(folder(tmp_path, c=one))
-    assert judgements.assessors == ("a", "b", "c")
-    assert judgements.several_assessors
-
-
-def test_places_stay_with_their_rows() -> None:
-    files = "".join(
-        f'<file name="{name}"><passage start="/{name}" end="/x"/></file>' for name in "abc"
-    )
-    judgements = read_judgements(f'<assessments topic="1">{files}</assessments>')
-    kept = judgements.only(judgements.doc.is_in(["a", "c"]).to_numpy())
-    assert kept.places is not None
-    assert kept.places.select("row", "start").rows() == [(0, "/a"), (1, "/c")]
-    none = judgements.for_topics(["2"])
-    assert none.places is not None
-    assert len(none.places) == 0
+STRIPPED = pool(name="2").replace("<assessments", '<assessments whitespace-text-node="strip"')
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "message"),
+    ("two", "message"),
     [
-        (sized(), graded("1", "1"), "scale is '2003' here; expected '2006'"),
-        (sized(), sized(more='exhaustivity="1"'), "scale is '2005' here; expected '2006'"),
+        (pool(graded("1", "1"), name="2"), "scale is '2003' here; expected '2006'"),
+        (pool(sized(more='exhaustivity="1"'), name="2"), "scale is '2005' here; expected '2006'"),
+        (STRIPPED, "whitespace is 'strip' here; expected 'keep'"),
     ],
 )
-def test_scales_do_not_mix(one: str, two: str, message: str, tmp_path: Path) -> None:
-    path = folder(tmp_path, a=pool(one, name="1"), b=pool(two, name="2"))
-    found = refusal(foveal.read_judgements, path)
+def test_scales_and_rules_for_white_space_do_not_mix(
+    two: str, message: str, tmp_path: Path
+) -> None:
+    found = refusal(foveal.read_judgements, folder(tmp_path, a=pool(sized(), name="1"), b=two))
     assert found.startswith(f"{tmp_path / 'b.xml'}: {message}")
 
 
 def test_a_pool_without_elements_has_no_scale(tmp_path: Path) -> None:
     path = folder(tmp_path, a=pool(name="1"), b=pool(graded("1", "1"), name="2"))
     assert foveal.read_judgements(path).header == {"scale": "2003", "whitespace": "keep"}
-
-
-def test_rules_for_white_space_do_not_mix(tmp_path: Path) -> None:
-    strip = pool(name="2").replace("<assessments", '<assessments whitespace-text-node="strip"')
-    message = refusal(foveal.read_judgements, folder(tmp_path, a=pool(name="1"), b=strip))
-    assert "whitespace is 'strip' here; expected 'keep'" in message
 
 
 def test_the_grades_of_2005_are_a_loss_in_the_format_of_2006(tmp_path: Path) -> None:
@@ -401,18 +359,6 @@ def test_what_a_pool_lacks_or_cannot_hold_is_said(
     found = fault(foveal.write_judgements, judgements, tmp_path / "out", form)
     assert found == (code, line)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_folder_is_written_again_but_not_into_other_files(tmp_path: Path) -> None:
-    judgements = read_judgements(SPECIFICATION)
-    for _ in range(2):
-        foveal.write_judgements(judgements, tmp_path / "out", "inex2005")
-    (tmp_path / "out" / "204.xml").write_text("other")
-    message = refusal(foveal.write_judgements, judgements, tmp_path / "out", "inex2005")
-    assert "the folder holds '204.xml'; expected a new or an empty one" in message
-    (tmp_path / "file").write_text("")
-    message = refusal(foveal.write_judgements, judgements, tmp_path / "file", "inex2005")
-    assert message.endswith("is a file; expected a folder for several files")
 
 
 def test_every_topic_and_assessor_has_a_file_of_its_own(tmp_path: Path) -> None:

@@ -60,10 +60,6 @@ def test_lines_are_counted_from_the_top_of_the_file() -> None:
     assert read_run(f"#\n{HEADER}\n\n{RESULT}\n#\n{RESULT}\n").line.tolist() == [4, 6]
 
 
-def test_without_a_header_the_file_names_the_run() -> None:
-    assert read_run(RESULT).name == "x"
-
-
 def test_the_older_header_name_is_known_and_the_task_is_kept() -> None:
     run = read_run(
         f'{{"type":"header","format":"focused-run","run":"r","task":"Focused"}}\n{RESULT}'
@@ -98,43 +94,6 @@ def test_without_ranks_descending_scores_do_and_ties_stay() -> None:
 
 def test_without_ranks_and_scores_the_file_order_does() -> None:
     assert run_of(*({"topic": "1", "doc": d} for d in "BAC")).doc.to_list() == ["B", "A", "C"]
-
-
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        ('{"doc":"D"}', "topic.missing"),
-        ('{"topic":"1"}', "doc.missing"),
-        ('{"topic":"1","doc":""}', "doc.missing"),
-        ('{"topic":"all","doc":"D"}', "topic.reserved"),
-        ('{"topic":"1","doc":"D","start":5}', "span.incomplete"),
-        ('{"topic":"1","doc":"D","end":5}', "span.incomplete"),
-        ('{"topic":"1","doc":"D","start":9,"end":5}', "span.offset"),
-        ('{"topic":"1","doc":"D","start":-1,"end":5}', "span.offset"),
-        ('{"topic":"1","doc":"D","start":0,"end":-1}', "span.offset"),
-        ('{"topic":"1","doc":"D","bep":-1}', "span.offset"),
-        ('{"topic":"1","doc":"D","start":"0","end":5}', "json.value"),
-        ('{"topic":"1","doc":"D","start":0.5,"end":5}', "json.value"),
-        ('{"topic":"1","doc":"D","start":0,"end":1e15}', "json.value"),
-        ('{"topic":"1","doc":"D","start":0,"end":9223372036854775807}', "span.offset"),
-        ('{"topic":"1","doc":"D","score":"high"}', "json.value"),
-        ('{"topic":"1","doc":"D","score":NaN}', "json.syntax"),
-        ('{"topic":"1","doc":"D","score":1e999}', "json.value"),
-        ('{"topic":"1","doc":"D","rank":"1"}', "json.value"),
-        ('{"topic":"1","doc":"D","rank":-1}', "run.rank"),
-        ('{"topic":"1","doc":"D","xpath":"a/b"}', "run.xpath"),
-        ('{"topic":"1","doc":"D","text":"words"}', "run.text_alone"),
-        ('{"topic":NaN,"doc":"D"}', "json.syntax"),
-        ('{"topic":"1","doc":"D"', "json.syntax"),
-        ('{"topic":"1","doc":"D"} {"topic":"1","doc":"E"}', "json.syntax"),
-        ('{"topic":' + "[" * 99_999, "json.syntax"),
-        ('["1","D"]', "json.value"),
-        (HEADER, "json.header"),
-    ],
-)
-def test_a_bad_line_is_named(line: str, code: str) -> None:
-    text = f"{HEADER}\n# comment\n{RESULT}\n{line}\n"
-    assert fault(read_run, text) == (code, 4)
 
 
 @pytest.mark.parametrize("name", ["rank", "score"])

@@ -30,14 +30,6 @@ def test_parquet_and_arrow_files_hold_the_same_run() -> None:
         assert results(read_run(data)) == [("1", "A", 0, 9), ("1", "B", 5, 8)]
 
 
-def test_rank_decides_the_order_else_score_else_the_rows() -> None:
-    assert read_run(parquet(BASE)).doc.to_list() == ["A", "B"]
-    assert read_run(parquet(BASE | {"score": [1.0, 2.0]})).doc.to_list() == ["B", "A"]
-    by_rank = read_run(parquet(BASE | {"score": [1.0, 2.0], "rank": [1, 2]}))
-    assert by_rank.doc.to_list() == ["A", "B"]
-    assert by_rank.line.tolist() == [1, 2]
-
-
 def test_results_are_offsets_paths_or_whole_documents() -> None:
     columns = {
         "topic": [7, 7, 7, 7],

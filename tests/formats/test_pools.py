@@ -145,20 +145,3 @@ def test_what_stands_twice_is_refused() -> None:
 )
 def test_other_files_are_refused(text: str, message: str) -> None:
     assert refusal(read_pool, text_source(text)).startswith(message)
-
-
-def test_a_pool_is_neither_a_run_nor_judgements() -> None:
-    run = foveal.Run.from_results({"7": [("d", 3, 9)]}, name="a")
-    text = pool_lines(pool(run).pool)
-    for reader in (foveal.read_run, foveal.read_judgements):
-        assert refusal(reader, text_source(text)).startswith("x:1: ")
-
-
-def test_every_bad_line_is_reported() -> None:
-    head = '{"type":"header","format":"foveal-pool","version":1,"pooled":"document"}\n'
-    line = '{"topic":"7","doc":"%s","priority":%d,"rank":2,"runs":[{"run":"a","rank":2}]}\n'
-    text = head + line % ("d1", 0) + line % ("d2", 1) + line % ("", 2) + "{"
-    with pytest.raises(foveal.InputError) as caught:
-        read_pool(text_source(text))
-    codes = [problem.code for problem in caught.value.problems]
-    assert codes == ["pool.priority", "doc.missing", "json.syntax"]

@@ -70,16 +70,3 @@ def test_documents_in_trec_are_ranked_by_their_order(run: foveal.Run) -> None:
         ["A", "3", "-3"],
         ["D", "4", "-4"],
     ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["1 Q0 A 3 0.5 r 0 20\n", "1 Q0 A 3 0.5 r /a/b\n", "1 Q0 A 3 0.5 r\n"],
-    ids=["passages", "elements", "documents"],
-)
-def test_in_line_formats_the_lines_or_scores_decide_and_ranks_are_not_read(text: str) -> None:
-    assert read_run(text).rank is None
-
-
-def test_without_ranks_there_are_none() -> None:
-    assert read_run('{"topic":"1","doc":"A","score":1}\n').rank is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -287,12 +286,3 @@ def test_the_topics_of_2009_as_they_are() -> None:
     assert not any("&" in (value or "") for value in topics.castitles.values())
     again = read(TOPIC_FORMATS["inex"](topics))
     assert again.topics == topics.topics
-
-
-@real
-def test_the_questions_of_other_collections_are_topics() -> None:
-    path = DATA / "evidence_inference_v2" / "topics.jsonl"
-    first = json.loads(path.read_text().splitlines()[0])
-    topics = foveal.read_topics(path)
-    assert len(topics) == 2444
-    assert topics[first["topic"]].title == first["query"]
