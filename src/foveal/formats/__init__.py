@@ -84,7 +84,7 @@ def parse_with(read: Callable[..., Any]) -> Callable[..., Parsed]:
     return lambda source, **texts: Parsed(read(source, **texts), [])
 
 
-def lazy_losses(function: str, **settings: str) -> Callable[[Any], list[str]]:
+def lazy_losses(function: str, **settings: Any) -> Callable[[Any], list[str]]:
     """Return a function of `foveal.formats.losses`, which is imported when it is called."""
     return lambda content: getattr(import_module("foveal.formats.losses"), function)(
         content, **settings
@@ -350,11 +350,9 @@ def _write(content: Any, path: str | Path, name: str, kind: Kind) -> None:
         write_file(path, written)
 
 
-# Names that are loaded when they are asked for, as reading runs and judgements does not need them.
-_HOME = {"read_pool": "pool_files", "read_results": "result_files", "write_pool": "pool_files"}
-
-
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"foveal.formats.{_HOME[name]}"), name)
+    """Load a name that reading runs and judgements does not need when it is asked for."""
+    home = {"read_pool": "pool_files", "read_results": "result_files", "write_pool": "pool_files"}
+    if name in home:
+        return getattr(import_module(f"foveal.formats.{home[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

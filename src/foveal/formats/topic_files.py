@@ -31,6 +31,7 @@ _TAG = re.compile(
     r"<(/?)(top|num|title|desc|narr|con|head|dom|smry|fac|def|nat|time)>", re.IGNORECASE
 )
 
+_NOT_IN_TREC = ("castitle", "phrasetitle", "parent", *_DECLARED)
 Record = dict[str, str | None]  # the fields of a topic, with its id
 
 
@@ -186,7 +187,7 @@ Each `<topic id="...">` or `<inex_topic topic_id="...">` holds `<title>`, `<cast
         lambda source: re.match("topics?$|inex-topic", xml.find_root(source)) is not None,
         parse_with(read_xml),
         write_xml,
-        lazy_losses("topic_losses", form="inex"),
+        lazy_losses("topic_losses"),
     ),
     Format(
         "jsonl",
@@ -199,7 +200,7 @@ Each `<topic id="...">` or `<inex_topic topic_id="...">` holds `<title>`, `<cast
         lambda source: json_kind(source) == "topics",
         parse_with(read_json),
         write_json,
-        lazy_losses("topic_losses", form="jsonl"),
+        lazy_losses("topic_losses"),
     ),
     Format(
         "trec",
@@ -212,6 +213,6 @@ Each `<top>` holds `<num> Number:`, `<title>`, `<desc> Description:`, `<narr> Na
         lambda source: xml.find_root(source) == "top",
         parse_with(read_trec),
         write_trec,
-        lazy_losses("topic_losses", form="trec"),
+        lazy_losses("topic_losses", left_out=_NOT_IN_TREC),
     ),
 )
