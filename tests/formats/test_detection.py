@@ -11,95 +11,59 @@ import pytest
 
 import foveal
 from foveal.formats import kind_of
-from inputs import fault, highlights, read_judgements, read_run, refusal, text_source
+from inputs import fault, highlights, refusal, text_source
 
-
-@pytest.mark.parametrize(
-    ("text", "code", "line"),
-    [
-        ("", "run.empty", None),
-        ("\n# only comments\n \n", "run.empty", None),
-        ("# c\n1 Q0 D 1 0.5", "run.format", 2),
-        ("1 Q0 D 1 0.5 r 3 4 5", "run.format", 1),
-        ("1 Q0 D 1 0.5 r 3", "run.format", 1),
-        ("<inex-submission>", "xml.malformed", 1),
-        ("<html/>", "run.format", 1),
-        ('<assessments topic="1"/>', "run.format", 1),
-        ("7 Q0 D 20 99 5 5:10 30:10", "run.format", 1),
-        ('\n<topic id="1"/>', "run.format", 2),
-        ("<top>\n<num> Number: 1\n", "run.format", 1),
-        ('{"topic":"1","query":"yoga","doc":"D"}', "run.format", 1),
-        ('{"topic":"1","doc":"D","spans":[]}', "run.format", 1),
-        ('{"type":"header","format":"focused-qrels"}\n{"topic":"1","doc":"D"}', "run.format", 1),
-        ('{"topic":"1",', "json.syntax", 1),
-    ],
+READERS = {
+    "run": foveal.read_run,
+    "judgements": foveal.read_judgements,
+    "topics": foveal.read_topics,
+}
+RUNS = (
+    *("1 Q0 D 1 0.5 r 3 4", "1 Q0 D 1 0.5 r /a/b", "1 Q0 D 1 0.5 r", "PAR1", "<inex-submission/>"),
+    *('{"topic":"1","doc":"D"}', '{"type":"header","format":"foveal-run"}'),
 )
-def test_what_is_no_run_is_refused(text: str, code: str, line: int | None) -> None:
-    assert fault(read_run, text) == (code, line)
-
-
-@pytest.mark.parametrize(
-    ("text", "code", "line"),
-    [
-        ("", "judgements.empty", None),
-        ("#\n1 Q0 D", "judgements.format", 2),
-        ("1 Q0 D 1 0.5 r 3 4", "judgements.format", 1),
-        ("<assessments>", "xml.malformed", 1),
-        ("<html/>", "judgements.format", 1),
-        ("<inex-submission/>", "judgements.format", 1),
-        ('<inex_topic topic_id="1"/>', "judgements.format", 1),
-        ('{"topic":"1","title":"yoga"}', "judgements.format", 1),
-        ('{"topic":"1","doc":"D","start":3,"end":7}', "judgements.format", 1),
-        ('{"type":"header","format":"foveal-run"}', "judgements.format", 1),
-        ('{"topic":"1",', "json.syntax", 1),
-    ],
+JUDGEMENTS = (
+    *("1 0 D 1", "1 Q0 D 0 9", "1 Q0 D 4 9 3 3:4", "1 Q0 D 4 9 3 3:3 8:1", "<assessments/>"),
+    *("7 Q0 D 20 99 5 5:10 30:10", '{"topic":"1","doc":"D","spans":[]}'),
+    '{"type":"header","format":"focused-qrels"}\n{"topic":"1","doc":"D"}',
 )
-def test_what_is_no_judgement_is_refused(text: str, code: str, line: int | None) -> None:
-    assert fault(read_judgements, text) == (code, line)
-
-
-@pytest.mark.parametrize(
-    ("text", "code", "line"),
-    [
-        ("", "topics.empty", None),
-        ("<html/>", "topics.empty", None),
-        ("<inex-submission/>", "topics.format", 1),
-        ('<assessments topic="1"/>', "topics.format", 1),
-        ('{"topic":"1","doc":"D","spans":[]}', "topics.format", 1),
-        ('{"topic":"1","doc":"D"}', "topics.format", 1),
-        ("1 Q0 D 1 0.5 r", "topics.format", 1),
-    ],
+TOPICS = (
+    *("<top>\n", "<topics/>", "<INEX-Topic/>", '{"type":"header","format":"foveal-topics"}'),
+    *('{"topic":"1","query":"yoga"}', '{"topic":"1","query":"yoga","doc":"D"}'),
 )
-def test_what_is_no_topic_is_refused(text: str, code: str, line: int | None) -> None:
-    assert fault(foveal.read_topics, text_source(text)) == (code, line)
+KINDS = {"run": RUNS, "judgements": JUDGEMENTS, "topics": TOPICS}
+KINDS["results"] = ('{"meta":{},\n"results":[]}',)
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("1 Q0 D 1 0.5 r 3 4", "run"),
-        ("1 Q0 D 1 0.5 r /a/b", "run"),
-        ("1 Q0 D 1 0.5 r", "run"),
-        ("PAR1", "run"),
-        ('{"topic":"1","doc":"D"}', "run"),
-        ('{"type":"header","format":"foveal-run"}', "run"),
-        ("<inex-submission/>", "run"),
-        ("1 0 D 1", "judgements"),
-        ("1 Q0 D 0 9", "judgements"),
-        ("1 Q0 D 4 9 3 3:4", "judgements"),
-        ("1 Q0 D 4 9 3 3:3 8:1", "judgements"),
-        ('{"topic":"1","doc":"D","spans":[]}', "judgements"),
-        ("<assessments/>", "judgements"),
-        ("<top>\n", "topics"),
-        ("<topics/>", "topics"),
-        ("<INEX-Topic/>", "topics"),
-        ('{"type":"header","format":"foveal-topics"}', "topics"),
-        ('{"topic":"1","query":"yoga"}', "topics"),
-        ('{"meta":{},\n"results":[]}', "results"),
-    ],
+    ("text", "kind"), [(text, kind) for kind, texts in KINDS.items() for text in texts]
 )
 def test_the_kind_of_a_file_is_told_from_its_content(text: str, kind: str) -> None:
     assert kind_of(text_source(text)) == kind
+    for other, read in READERS.items():
+        if other != kind:
+            assert fault(read, text_source(f"\n{text}")) == (f"{other}.format", 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "code", "line"),
+    [
+        ("run", "", "run.empty", None),
+        ("run", "\n# only comments\n \n", "run.empty", None),
+        ("run", "# c\n1 Q0 D 1 0.5 r 3 4 5", "run.format", 2),
+        ("run", "1 Q0 D 1 0.5 r 3", "run.format", 1),
+        ("run", "<inex-submission>", "xml.malformed", 1),
+        ("run", '{"topic":"1",', "json.syntax", 1),
+        ("judgements", "", "judgements.empty", None),
+        ("judgements", "#\n1 Q0 D", "judgements.format", 2),
+        ("judgements", "<assessments>", "xml.malformed", 1),
+        ("judgements", '{"topic":"1",', "json.syntax", 1),
+        ("topics", "", "topics.empty", None),
+        ("topics", "<html/>", "topics.empty", None),
+    ],
+)
+def test_what_cannot_be_read_is_refused(kind: str, text: str, code: str, line: int | None) -> None:
+    assert fault(READERS[kind], text_source(text)) == (code, line)
 
 
 @pytest.mark.parametrize("text", ["", "one two", "<html/>", "{}}", "[1]"])

@@ -58,6 +58,17 @@ def test_quotation_marks_are_letters() -> None:
     assert read_run('1 Q0 "D 1 1 r 0 1\n1 Q0 D" 1 1 r 0 1\n').doc.to_list() == ['"D', 'D"']
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("blank", [" ", "\t", " \t"])
+def test_paths_of_elements_are_kept_and_the_root_is_the_document(end: str, blank: str) -> None:
+    lines = ["# c", "1 Q0 D1 1 0.5 mine /a[1]/b[2]", "1 Q0 D2 2 0.4 mine /m:math[1]"]
+    run = read_run(end.join(lines).replace(" ", blank))
+    assert run.xpath is not None
+    assert run.xpath.to_list() == ["/a[1]/b[2]", "/m:math[1]"]
+    assert results(run) == [("1", "D1", None, None), ("1", "D2", 0, None)]
+    assert run.name == "mine"
+
+
 def test_judgements_give_length_best_entry_point_and_passages() -> None:
     judgements = read_judgements(
         "# topic Q0 doc relchars doclen bep passages\r\n"

@@ -297,36 +297,21 @@ def test_a_pool_is_written_as_it_was(tmp_path: Path) -> None:
     )
 
 
+OF_TREC = "elements: 2, passages by XPath: 2, names of assessors: 1, the collection ieee"
+TWO_COLLECTIONS = SPECIFICATION.replace('"ieee" name="co/1999', '"wikipedia" name="co/1999')
+
+
 @pytest.mark.parametrize(
     ("text", "form", "lost"),
     [
-        (GRADED, "inex2003", ["elements of unknown grade (U): 2"]),
-        (GRADED, "jsonl", ["elements of unknown grade (U): 2"]),
-        (SPECIFICATION, "inex2005", ["statements of topics: 1"]),
-        (
-            SPECIFICATION,
-            "trec",
-            [
-                "statements of topics: 1",
-                "elements: 2",
-                "passages by XPath: 2",
-                "names of assessors: 1",
-                "the collection ieee",
-                "the version 2",
-            ],
-        ),
-        (
-            SPECIFICATION.replace('"ieee" name="co/1999', '"wikipedia" name="co/1999'),
-            "inex2005",
-            [
-                "different names of collections: 2",
-                "statements of topics: 1",
-            ],
-        ),
+        (GRADED, "jsonl", "elements of unknown grade (U): 2"),
+        (SPECIFICATION, "inex2005", "statements of topics: 1"),
+        (SPECIFICATION, "trec", f"statements of topics: 1, {OF_TREC}, the version 2"),
+        (TWO_COLLECTIONS, "inex2005", "different names of collections: 2, statements of topics: 1"),
     ],
 )
-def test_what_of_a_pool_is_not_written_is_said(text: str, form: str, lost: list[str]) -> None:
-    assert judgement_losses(read_judgements(text), form) == lost
+def test_what_of_a_pool_is_not_written_is_said(text: str, form: str, lost: str) -> None:
+    assert ", ".join(judgement_losses(read_judgements(text), form)) == lost
 
 
 @pytest.mark.parametrize(

@@ -77,18 +77,10 @@ def test_a_system_id_is_accepted_and_never_opened(tmp_path: Path) -> None:
         assert "entity &x; is not declared" in refusal(markup, f"{doctype}<a>&x;</a>")
 
 
-@pytest.mark.parametrize(
-    ("encoding", "declared"),
-    [
-        ("utf-8", "UTF-8"),
-        ("utf-16", "UTF-16"),
-        ("latin-1", "ISO-8859-1"),
-        ("cp1252", "cp1252"),
-    ],
-)
-def test_other_encodings_are_read_by_declaration(encoding: str, declared: str) -> None:
-    text = f'<?xml version="1.0" encoding="{declared}"?><a>né</a>'
-    assert texts(text.encode(encoding)) == ["né"]
+def test_other_encodings_are_read_by_declaration() -> None:
+    for encoding in ("utf-8", "utf-16", "iso-8859-1", "cp1252"):
+        text = f'<?xml version="1.0" encoding="{encoding.upper()}"?><a>né</a>'
+        assert texts(text.encode(encoding)) == ["né"]
 
 
 def test_empty_lines_may_come_first() -> None:
