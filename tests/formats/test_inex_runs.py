@@ -75,11 +75,6 @@ def test_the_example_of_the_specification() -> None:
     assert read_run("1 Q0 D 1 1 m 0 4\n").header is None
 
 
-def test_a_path_of_one_step_is_the_whole_document() -> None:
-    run = read_run(submission(element(path="/article[1]"), element(path="/article/p")))
-    assert (run.start.tolist(), run.end.tolist()) == ([0, -1], [-1, -1])
-
-
 @pytest.mark.parametrize(
     ("given_order", "wanted"),
     [
@@ -118,12 +113,6 @@ def test_a_rank_orders_within_its_topic() -> None:
 def test_older_spellings_are_understood(answer: str) -> None:
     run = read_run(submission(answer))
     assert run.to_frame().select("doc", "xpath").rows() == [("co/2000/r7108", "/a[1]/b[1]")]
-
-
-def test_real_files_have_a_doctype_and_entities() -> None:
-    head = '<?xml version="1.0" encoding="ISO-8859-1"?>\n<!DOCTYPE x SYSTEM "no/such.dtd">\n'
-    text = head + submission("<file>n&eacute; &amp; é</file><path>/a/b</path>")
-    assert read_run(text.encode("latin-1")).doc.to_list() == ["né & é"]
 
 
 BAD = [

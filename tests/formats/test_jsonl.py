@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import lzma
 
 import pytest
 
 import foveal
 from inputs import fault, read_run, refusal, results
-from shared_data import DATA
 
 RESULT = '{"topic":"1","doc":"D","start":0,"end":20}'
 HEADER = '{"type":"header","format":"foveal-run","version":1,"run":"bm25-p"}'
@@ -122,15 +120,3 @@ def test_a_header_that_is_not_understood_is_refused(declared: str, code: str) ->
 @pytest.mark.parametrize("text", [HEADER, f"{HEADER}\n\n# nothing\n"])
 def test_a_header_alone_is_an_empty_run(text: str) -> None:
     assert refusal(read_run, text) == "x: the run is empty: it holds no result"
-
-
-@pytest.mark.skipif(
-    not (DATA / "evidence_inference_v2").exists(), reason="the real data are not beside the project"
-)
-def test_a_real_run_of_paths_and_offsets_is_read() -> None:
-    path = DATA / "evidence_inference_v2" / "run_bm25_p.jsonl.xz"
-    run = foveal.read_run(path)
-    lines = [json.loads(line) for line in lzma.decompress(path.read_bytes()).splitlines()]
-    expected = [line for line in lines if line.get("type") != "header"]
-    assert len(run) == len(expected)
-    assert set(run.topics) == {line["topic"] for line in expected}

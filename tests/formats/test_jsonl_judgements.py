@@ -9,7 +9,6 @@ import pytest
 import foveal
 from foveal.formats import jsonl
 from inputs import fault, highlights, read_judgements, refusal
-from shared_data import DATA
 
 HEADER = '{"type":"header","format":"foveal-judgements","version":1}'
 LINE = '{"topic":"1","doc":"D1","length":100,"bep":10,"spans":[{"start":10,"end":40}]}'
@@ -65,20 +64,6 @@ def test_an_assessor_may_stand_on_a_span_and_the_line_speaks_for_the_others() ->
     assert highlights(judgements.of_assessor("6")) == [("1", "A", 3, 9)]
     assert highlights(judgements.of_assessor("zoe")) == [("1", "A", 7, 9)]
     assert highlights(judgements.combined()) == [("1", "A", 0, 9)]
-
-
-def test_elements_are_kept_with_the_judgement_they_belong_to() -> None:
-    element = {"xpath": "/article[1]", "exhaustivity": 2, "size": 9120, "rsize": 131}
-    unsure = {"xpath": "/article[1]/p[1]", "exhaustivity": "?", "size": 400, "rsize": 400}
-    judgements = judged(
-        {"topic": "1", "doc": "A", "spans": []},
-        {"topic": "1", "doc": "B", "spans": [span(0, 131)], "elements": [element, unsure]},
-    )
-    assert judgements.elements is not None
-    assert judgements.elements.select("row", "xpath", "exhaustivity", "size", "rsize").rows() == [
-        (1, "/article[1]", "2", 9120, 131),
-        (1, "/article[1]/p[1]", "?", 400, 400),
-    ]
 
 
 def test_elements_alone_are_judgements() -> None:
@@ -216,28 +201,6 @@ def test_nothing_is_lost_in_a_round_trip() -> None:
         '{"topic": "t", "doc": "é 𝄞", "assessor": "b", "spans": []}\n'
     )
     assert jsonl.write_judgements(read_judgements(text)) == text
-
-
-def test_a_second_line_of_an_assessor_names_the_first() -> None:
-    text = "".join(f'{{"topic":"1","doc":"A","assessor":"{name}","spans":[]}}\n' for name in "aba")
-    message = refusal(read_judgements, text)
-    assert message.startswith("x:3: topic '1', document 'A' is already judged on line 1")
-
-
-@pytest.mark.skipif(
-    not (DATA / "evidence_inference_v2").exists(), reason="the real data are not beside the project"
-)
-def test_the_real_judgements_are_read_span_by_span() -> None:
-    path = DATA / "evidence_inference_v2" / "xml_qrels.jsonl"
-    lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
-    expected = [
-        (line["topic"], line["doc"], span["start"], span["end"])
-        for line in lines
-        for span in line["spans"]
-    ]
-    judgements = foveal.read_judgements(path)
-    assert sorted(highlights(judgements)) == sorted(expected)
-    assert judgements.several_assessors
 
 
 def test_documents_without_relevant_text_stay_judged_where_assessors_are_named() -> None:

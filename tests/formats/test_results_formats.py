@@ -59,14 +59,6 @@ def test_tsv_refuses_names_that_would_break_its_lines(name: str) -> None:
         assert message == f"{name!r} cannot be a field of tsv; csv and json can hold it"
 
 
-def test_json_holds_every_topic_and_the_meta_whatever_is_asked_for() -> None:
-    for per_topic in (True, False):
-        read = json.loads(DATA_FORMATS["json"](saved(), per_topic=per_topic))
-        assert read["meta"] == {"k": 1}
-        assert len(read["results"]) == 12
-        assert read["results"][2]["value"] is None
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.formats import found_kind
-from inputs import JUDGEMENT_FORMATS, RUN_FORMATS, fault, highlights, read_judgements, text_source
+from foveal.model import Topic
+from inputs import (
+    JUDGEMENT_FORMATS,
+    RUN_FORMATS,
+    TOPIC_FORMATS,
+    fault,
+    highlights,
+    read_judgements,
+    text_source,
+)
 
 quick = settings(max_examples=50)
 names = st.text("aZ09é漢𝄞_-./", min_size=1, max_size=4).filter(lambda name: name != "all")
@@ -193,3 +202,12 @@ def test_what_a_format_cannot_hold_is_refused(
         read, write = (foveal.read_judgements, foveal.write_judgements)
     assert fault(write, read(source), path, form) == (code, line)
     assert (path.read_text(), [*tmp_path.iterdir()]) == ("old", [path])
+
+
+@pytest.mark.parametrize(
+    ("topic", "form"),
+    [(("1", "a\x00"), "inex"), ((" 1", None), "inex"), (("1", "a<desc>b"), "trec")],
+)
+def test_topics_that_a_format_cannot_hold_are_refused(topic: Any, form: str) -> None:
+    topics = foveal.Topics.of([Topic(*topic)], line=[4])
+    assert fault(TOPIC_FORMATS[form], topics) == ("write.unfit", 4)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.model import Provenance, Topic, Topics
+from foveal.model import Topic, Topics
 from inputs import TOPIC_FORMATS, fault, refusal, text_source
 from shared_data import DATA
 
@@ -217,21 +217,6 @@ def test_trec_topics_are_written_with_their_labels() -> None:
         "<top>\n<num> Number: 301\n<title> International Organized Crime\n"
         "<desc> Description: Identify organizations that\nparticipate.\n<narr> Narrative: A rel"
     )
-
-
-@pytest.mark.parametrize(
-    ("topic", "form", "code", "line"),
-    [
-        (Topic("1", title="a\x00"), "inex", "write.unfit", 4),
-        (Topic(" 1"), "inex", "write.unfit", 4),
-        (Topic("1", title="a<desc>b"), "trec", "write.unfit", 4),
-    ],
-)
-def test_what_a_format_cannot_hold_is_said(
-    topic: Topic, form: str, code: str, line: int | None
-) -> None:
-    topics = Topics.of([topic], line=[4], source=Provenance("t"))
-    assert fault(TOPIC_FORMATS[form], topics) == (code, line)
 
 
 words = st.text("aé漢𝄞 <>&\"'+-:/\t\n\r", max_size=8).map(lambda text: text.strip(" \t\r\n"))
