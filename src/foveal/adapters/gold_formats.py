@@ -172,9 +172,10 @@ def build_judgements(
             "leaves out the others"
         )
         raise InputError(error.problems, summary=summary if wrong else None) from None
-    rows, moved = list[dict[str, Any]](), 0
+    rows, dropped, moved = list[dict[str, Any]](), list[str](), 0
     for (span, row), found in zip(asked, placed, strict=True):
         if found is None:
+            dropped.append(row["topic"])
             continue
         text, quote = locator.text(found.doc), span.quote
         if quote is not None and span.is_loose and text is not None:
@@ -185,18 +186,14 @@ def build_judgements(
         moved += found.how == MOVED
     # A topic that lost all its quotes must not look like one without an answer.
     held = {row["topic"] for row in rows if row["start"] is not None}
-    cut = dict.fromkeys(
-        row["topic"] for (_, row), own in zip(asked, placed, strict=True) if not own
-    )
-    lost = [name for name in cut if name not in held]
+    lost = [name for name in dict.fromkeys(dropped) if name not in held]
     kept = {name: own for name, own in gold.topics.items() if name not in lost}
     rows = [row for row in rows if row["topic"] in kept]
     if not rows:
         raise gold.source.error("gold.empty", None, "no question has any evidence")
-    dropped = placed.count(None)
     notes = {
         f"quotes moved to the only place within {NEAR} characters: {moved}": moved,
-        f"quotes left out because they do not match their text: {dropped}": dropped,
+        f"quotes left out because they do not match their text: {len(dropped)}": dropped,
         f"questions left out with their quotes: {len(lost)} ({some(lost)})": lost,
     }
     judgements = group_spans(
@@ -211,7 +208,7 @@ def build_judgements(
     return judgements, Topics.of(topics, line=lines, source=gold.source.provenance)
 
 
-def read_texts(path: str | Path) -> Texts:
+def read_texts(path: str | Path) -> dict[str, str]:
     """Return the texts of a folder of files, or of a file with ``{"doc", "text"}`` on each line.
 
     A document is named as its file below the folder, with or without the extension. If two files
@@ -235,6 +232,7 @@ def read_texts(path: str | Path) -> Texts:
 # -- benchmarks ------------------------------------------------------------------------------------
 
 _CHUNKING = ("question", "references", "corpus_id")
+_CHUNKING_HEADER = f"^(({'|'.join(_CHUNKING)})(,|\\s*$)){{3}}"
 
 
 def _read_chunking_evaluation(gold: GoldFile) -> None:
@@ -457,11 +455,9 @@ def _read_web_annotation(gold: GoldFile) -> None:
     root = gold.read()
     if isinstance(root.value, dict) and "first" in root.value:
         root = next(root.each("first"))
-    if isinstance(root.value, dict):
-        annotations = root.items("items") if "items" in root.value else iter([root])
-    else:
-        annotations = root.items()
-    for annotation in annotations:
+    is_one = isinstance(root.value, dict) and "items" not in root.value
+    name = "items" if isinstance(root.value, dict) else None
+    for annotation in [root] if is_one else root.items(name):
         bodies = [own.value for own in annotation.each("body")]
         named = [b for b in bodies if isinstance(b, dict) and b.get("purpose") in _ABOUT] or bodies
         topic = _name_part(next(iter(named), None), "value")
@@ -502,12 +498,9 @@ def _resolve_selectors(
 
 
 def _add_record(
-    record: Entry,
-    doc: str,
-    highlights: Sequence[tuple[Entry, Sequence[str], tuple[Any, ...]]],
-    assessor: str | None = None,
+    record: Entry, doc: str, highlights: Sequence[Any], assessor: str | None = None
 ) -> None:
-    """Add what an assessor highlighted in a document: place in the file, labels, span.
+    """Add what an assessor highlighted in a document: entries with their labels and span.
 
     A topic is the field ``topic`` of the record, which judges the document, else the label of a
     highlight.
@@ -547,11 +540,9 @@ def _read_label_studio(gold: GoldFile) -> None:
                 if not labels:
                     gold.unread["regions that are not highlights"] += 1
                     continue
-                at, quote = next(value.each("globalOffsets", optional=True), value), None
-                if isinstance(value.value.get("text"), str):
-                    quote = value.value["text"]
-                place = (at.get("start", int), at.get("end", int), quote)
-                highlights.append((own, labels, place))
+                at, quote = next(value.each("globalOffsets", optional=True), value), value.value
+                text = quote["text"] if isinstance(quote.get("text"), str) else None
+                highlights.append((own, labels, (at.get("start", int), at.get("end", int), text)))
             _add_record(data, doc, highlights, None if who is None else str(who))
 
 
@@ -617,8 +608,6 @@ def _begins(pattern: str) -> Callable[[Source], bool]:
     return lambda source: re.search(pattern.encode(), source.head[1]) is not None
 
 
-_CHUNKING_HEADER = f"^(({'|'.join(_CHUNKING)})(,|\\s*$)){{3}}"
-_KILT = r'^\{(?=.*"input")(?=.*"output")(?=.*"provenance")'
 _DOCCANO = (
     r'^\{(?=.*"text"\s*:).*'
     r'("labels?"\s*:\s*\[\s*(\]|\[\s*\d+\s*,\s*\d+\s*,\s*")|"entities"\s*:\s*\[\s*(\]|.*"start_offset"))'
@@ -629,7 +618,7 @@ GOLD_FORMATS: dict[str, tuple[Callable[[Source], bool], Callable[[GoldFile], Non
     "legalbench-rag": (_holds('"tests"', '"query"', '"snippets"'), _read_legalbench_rag),
     "squad": (_holds('"data"', '"paragraphs"', '"answer_start"'), _read_squad),
     "bioasq": (_holds('"questions"', '"offsetInBeginSection"'), _read_bioasq),
-    "kilt": (_begins(_KILT), _read_kilt),
+    "kilt": (_begins(r'^\{(?=.*"input")(?=.*"output")(?=.*"provenance")'), _read_kilt),
     "qasper": (_holds('"full_text"', '"qas"', '"evidence"'), _read_qasper),
     "trec-genomics": (trec_genomics.is_gold, _read_genomics),
     "web-annotation": (_holds('"selector"', 'Selector"'), _read_web_annotation),
