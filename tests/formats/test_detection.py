@@ -53,6 +53,7 @@ def test_the_kind_of_a_file_is_told_from_its_content(text: str, kind: str) -> No
         ("run", "# c\n1 Q0 D 1 0.5 r 3 4 5", "run.format", 2),
         ("run", "1 Q0 D 1 0.5 r 3", "run.format", 1),
         ("run", "<inex-submission>", "xml.malformed", 1),
+        ("run", "<", "xml.malformed", 1),
         ("run", '{"topic":"1",', "json.syntax", 1),
         ("judgements", "", "judgements.empty", None),
         ("judgements", "#\n1 Q0 D", "judgements.format", 2),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
@@ -38,14 +39,14 @@ def write_files(files: Mapping[str | Path, str | bytes]) -> None:
                 if str(path) == "-" or (target.exists() and not target.is_file()):
                     streams.append((path, data))  # it cannot be replaced
                     continue
-                with tempfile.NamedTemporaryFile(
-                    dir=target.parent, prefix=".foveal-", delete=False
-                ) as stream:
-                    ready.append((Path(stream.name), target, path))
+                temporary = target.parent / f".foveal-{secrets.token_hex(8)}"
+                with temporary.open("xb") as stream:
+                    ready.append((temporary, target, path))
+                    if target.exists():
+                        temporary.chmod(target.stat().st_mode)
                     stream.write(data)
                     stream.flush()
                     os.fsync(stream.fileno())
-                ready[-1][0].chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
         for temporary, target, path in ready:
             with _explain_failure(path):
                 temporary.replace(target)
@@ -119,9 +120,3 @@ def _explain_failure(path: str | Path) -> Iterator[None]:
     except OSError as error:
         text = f"cannot be written: {error.strerror}"
         raise InputError.at("file.unwritable", str(path), None, text) from None
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
