@@ -56,12 +56,8 @@ def test_parquet_goes_to_standard_output_as_bytes(
     folder: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     foveal.cli.main(["evaluate", *ARGS, "-f", "parquet"])
-    assert pl.read_parquet(capsysbinary.readouterr().out).columns == [
-        "run",
-        "topic",
-        "measure",
-        "value",
-    ]
+    columns = pl.read_parquet(capsysbinary.readouterr().out).columns
+    assert columns == ["run", "topic", "measure", "value"]
 
 
 def test_json_says_where_the_numbers_come_from(

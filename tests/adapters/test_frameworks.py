@@ -245,10 +245,15 @@ def test_langchain_did_not_find_its_own_chunk() -> None:
     assert (empty.end - empty.start).tolist() == [0, 5]
 
 
-def test_langchain_documents_without_a_source() -> None:
+def test_objects_without_document_or_place() -> None:
     chunk = langchain.Document(page_content="abc", metadata={"start_index": 0})
     assert "name it doc, source or metadata['source']" in refused([chunk])
     assert "give its field: doc='...'" in refused([chunk], doc="file")
+    own = chonkie.Chunk(text="abc", start_index=0, end_index=3, token_count=1)
+    assert "the document is missing" in refused([own])
+    assert "the document is missing" in refused([haystack.Document(content="abc")])
+    piece = haystack.Document(content="abc", meta={"source_id": "d1"})
+    assert "the start is missing" in refused([piece])
 
 
 def test_llamaindex_nodes_of_no_document() -> None:
@@ -293,12 +298,6 @@ def test_llamaindex_windows_in_the_place_of_sentences() -> None:
     assert "[0,8) has length 8, but its text has 17" in refused(widened)
 
 
-def test_haystack_documents_that_were_not_split() -> None:
-    assert "the document is missing" in refused([haystack.Document(content="abc")])
-    piece = haystack.Document(content="abc", meta={"source_id": "d1"})
-    assert "the start is missing" in refused([piece])
-
-
 def test_haystack_pieces_of_pieces() -> None:
     text = "one two three four five six seven eight"
     splitter = preprocessors.HierarchicalDocumentSplitter(
@@ -311,28 +310,3 @@ def test_haystack_pieces_of_pieces() -> None:
         ("1", "d1", 19, 39),
     ]
     assert "is not among the texts" in refused(pieces[3:], texts={"d1": text})
-
-
-def test_haystack_offsets_in_a_cleaned_text_are_found_out() -> None:
-    text = "A ferry.\n\n\nA   ford.  A bridge."
-    cleaned = preprocessors.DocumentCleaner().run([haystack.Document(content=text, id="d1")])
-    splitter = preprocessors.DocumentSplitter(split_by="period", split_length=1)
-    pieces = splitter.run(cleaned["documents"])["documents"]
-    message = refused(pieces, doc=lambda piece: "d1", texts={"d1": text})
-    assert message.splitlines()[-1].endswith(
-        "[16,26) of document 'd1' holds 'ord.  A br'; expected ' A bridge.', which is at [21,31)"
-    )
-
-
-def test_chonkie_chunks_do_not_know_their_document() -> None:
-    chunk = chonkie.Chunk(text="abc", start_index=0, end_index=3, token_count=1)
-    assert "the document is missing" in refused([chunk])
-
-
-def test_chonkie_chunks_with_the_text_of_neighbours() -> None:
-    text = "A ferry crosses here. A ford is further on. A bridge is being built."
-    chunks = chonkie.RecursiveChunker(tokenizer="character", chunk_size=25).chunk(text)
-    refinery = chonkie.OverlapRefinery(tokenizer="character", context_size=5, merge=True)
-    refined = [("d1", chunk) for chunk in refinery.refine(chunks)]
-    assert "but its text has" in refused(refined)
-    assert "document 'd1' holds" in refused(refined, texts={"d1": text})

@@ -314,6 +314,9 @@ def test_what_of_a_pool_is_not_written_is_said(text: str, form: str, lost: str) 
     assert ", ".join(judgement_losses(read_judgements(text), form)) == lost
 
 
+ASSESSED = '{"topic":"1","doc":"D","elements":[{"xpath":"/a","size":3,%s}]}'
+
+
 @pytest.mark.parametrize(
     ("text", "form", "code", "line"),
     [
@@ -322,18 +325,8 @@ def test_what_of_a_pool_is_not_written_is_said(text: str, form: str, lost: str) 
         (SPECIFICATION, "inex2003", "write.scale", None),
         (GRADED, "inex2006", "write.scale", None),
         (pool('<passage start="/a" end="/b"/>'), "inex2003", "write.unheld", 2),
-        (
-            '{"topic":"1","doc":"D","elements":[{"xpath":"/a","rsize":3,"size":3}]}',
-            "inex2005",
-            "write.scale",
-            None,
-        ),
-        (
-            '{"topic":"1","doc":"D","elements":[{"xpath":"/a","relevance":0,"coverage":"N","size":3}]}',
-            "inex2002",
-            "write.unheld",
-            1,
-        ),
+        (ASSESSED % '"rsize":3', "inex2005", "write.scale", None),
+        (ASSESSED % '"relevance":0,"coverage":"N"', "inex2002", "write.unheld", 1),
         ('{"topic":"1","doc":" D","spans":[]}', "inex2006", "write.unfit", None),
     ],
 )

@@ -88,9 +88,6 @@ def test_without_ranks_descending_scores_do_and_ties_stay() -> None:
         *({"topic": "1", "doc": d, "score": s} for d, s in zip("ABCD", (1, 5, 1, 7), strict=True))
     )
     assert run.doc.to_list() == ["D", "B", "A", "C"]
-
-
-def test_without_ranks_and_scores_the_file_order_does() -> None:
     assert run_of(*({"topic": "1", "doc": d} for d in "BAC")).doc.to_list() == ["B", "A", "C"]
 
 

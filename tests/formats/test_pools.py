@@ -66,14 +66,9 @@ def test_elements_and_what_is_known_of_them_are_kept(tmp_path: Path) -> None:
 def test_a_line_is_a_document_with_its_runs_and_their_results() -> None:
     run = foveal.Run.from_results({"7": [("d", 3, 9)]}, name="a")
     header, entry = map(json.loads, pool_lines(pool(run, depth=5).pool).splitlines())
-    assert entry == {
-        "topic": "7",
-        "doc": "d",
-        "priority": 1,
-        "rank": 1,
-        "runs": [{"run": "a", "rank": 1}],
-        "support": [{"run": "a", "rank": 1, "start": 3, "end": 9}],
-    }
+    place = {"run": "a", "rank": 1}
+    about = {"topic": "7", "doc": "d", "priority": 1, "rank": 1, "runs": [place]}
+    assert entry == about | {"support": [place | {"start": 3, "end": 9}]}
     assert header["format"] == "foveal-pool"
     assert (header["strategy"], header["depth"], header["runs"]) == ("depth", 5, ["a"])
 

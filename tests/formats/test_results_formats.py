@@ -33,24 +33,6 @@ def saved(
     )
 
 
-def test_tsv_has_a_header_and_rows_by_run_topic_and_measure_with_all_last() -> None:
-    assert DATA_FORMATS["tsv"](saved(), per_topic=True) == (
-        "run\ttopic\tmeasure\tvalue\n"
-        "a\t9\tiP@0.01\t0.3333333333333333\n"
-        "a\t9\tnum_ret\t3.0\n"
-        "a\t10\tiP@0.01\tnan\n"
-        "a\t10\tnum_ret\t0.0\n"
-        "a\tall\tiP@0.01\t0.3333333333333333\n"
-        "a\tall\tnum_ret\t3.0\n"
-        "b\t9\tiP@0.01\t1e-17\n"
-        "b\t9\tnum_ret\t4.0\n"
-        "b\t10\tiP@0.01\t0.30000000000000004\n"
-        "b\t10\tnum_ret\t5.0\n"
-        "b\tall\tiP@0.01\t0.15\n"
-        "b\tall\tnum_ret\t9.0\n"
-    )
-
-
 @pytest.mark.parametrize("name", ["a\tb", "a\nb"])
 def test_tsv_refuses_names_that_would_break_its_lines(name: str) -> None:
     tsv = partial(DATA_FORMATS["tsv"], per_topic=True)
