@@ -301,18 +301,6 @@ def test_judgements_come_back_from_their_frame(
 # -- evaluate -----------------------------------------------------------------------------------
 
 
-def test_evaluate_takes_objects() -> None:
-    found = {"1": [("d1", 0, 40)], "2": [("d2", 0, 30)]}
-    scores = foveal.evaluate(found, TRUTH, ["charP", "charR"])
-    # Topic 1: 40 of 40 read are relevant, of 50; topic 2: 20 of 30 read, of 30.
-    assert scores.aggregate() == {
-        "run": {
-            "charP": pytest.approx((1 + 20 / 30) / 2),
-            "charR": pytest.approx((0.8 + 2 / 3) / 2),
-        }
-    }
-
-
 def test_several_runs_have_names() -> None:
     first, second = {"1": [("d1", 0, 40)]}, {"1": [("d1", 0, 20)]}
     runs = [foveal.run_of(first, name="first"), foveal.run_of(second, name="second")]

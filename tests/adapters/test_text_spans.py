@@ -143,19 +143,13 @@ def test_results_without_a_place_may_become_empty_ones() -> None:
         foveal.run_of(given, texts=TEXTS, unplaced="last")
 
 
-def test_runs_of_other_formats_are_read_as_they_are() -> None:
-    source = Source.of_text("1 Q0 d 1 2 mine 4 4\n", "a.run")
-    assert align(source, {}).start.tolist() == [4]
-    assert documents_needed(source, "text")[0] == frozenset()
-
-
 def test_the_documents_that_are_needed_are_known_before() -> None:
     source = run({"text": "a"}, {"text": "b", "doc": "e"}, {"start": 1, "end": 2, "doc": "f"})
     assert documents_needed(source, "text")[0] == {"d", "e"}
-
-
-def test_where_offsets_are_bytes_all_documents_are_needed() -> None:
-    header = {"format": "foveal-run", "unit": "byte"}
+    lines = Source.of_text("1 Q0 d 1 2 mine 4 4\n", "a.run")
+    assert documents_needed(lines, "text")[0] == frozenset()
+    assert align(lines, {}).start.tolist() == [4]
+    header = {"format": "foveal-run", "unit": "byte"}  # all are needed
     source = run({"text": "fin"}, {"start": 1, "end": 2, "doc": "e"}, header=header)
     assert documents_needed(source, "text")[0] == {"d", "e"}
     assert align(source, TEXTS).start.tolist() == [TEXT.index("ﬁ"), 1]

@@ -67,11 +67,6 @@ def test_a_damaged_file_is_called_so(kind: str, compress: Codec, tmp_path: Path)
     assert refusal(Source.open, path).startswith(f"{path}: damaged {kind} data: ")
 
 
-@codecs
-def test_a_byte_order_mark_inside_is_removed(kind: str, compress: Codec, tmp_path: Path) -> None:
-    assert Source.open(written(tmp_path, compress(b"\xef\xbb\xbf" + TEXT))).data == TEXT
-
-
 def test_padding_after_the_data_is_allowed(tmp_path: Path) -> None:
     for compress in (gzip.compress, lzma.compress):
         assert Source.open(written(tmp_path, compress(TEXT) + bytes(512))).data == TEXT

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -92,13 +91,12 @@ def test_a_pattern_names_several_files(tmp_path: Path) -> None:
     assert message == f"{tmp_path / '*.trec'}: no file fits this pattern"
 
 
-def test_a_directory_without_files_is_refused(tmp_path: Path) -> None:
-    message = refusal(foveal.read_judgements, tmp_path)
-    assert message == f"{tmp_path}: the directory holds no file"
-
-
-def test_no_file_at_all_is_refused() -> None:
+def test_no_file_and_no_format_are_refused(tmp_path: Path) -> None:
+    assert fault(foveal.read_judgements, tmp_path) == ("file.empty_directory", None)
     assert refusal(foveal.read_judgements, [], error=foveal.UsageError) == "no judgements given"
+    for write in (foveal.write_run, foveal.write_judgements):
+        message = refusal(write, None, "out", "xml", error=foveal.UsageError)
+        assert message.startswith("unknown format 'xml'; expected fol or ")
 
 
 def test_a_document_in_two_files_has_two_assessors_named_after_them(tmp_path: Path) -> None:
@@ -107,15 +105,6 @@ def test_a_document_in_two_files_has_two_assessors_named_after_them(tmp_path: Pa
     judgements = foveal.read_judgements([tmp_path / "ann.qrels", tmp_path / "bob.qrels"])
     assert judgements.assessors == ("ann", "bob")
     assert highlights(judgements.combined()) == [("1", "D", 0, 5)]
-
-
-def test_files_of_one_name_in_two_folders_are_two_assessors(tmp_path: Path) -> None:
-    paths = [tmp_path / name / "qrels.txt" for name in ("ann", "bob")]
-    for path in paths:
-        path.parent.mkdir()
-        path.write_text("1 Q0 D 4 9 0 0:4\n")
-    judgements = foveal.read_judgements(paths)
-    assert judgements.assessors == tuple(map(str, paths))
 
 
 def test_the_same_file_twice_judges_everything_twice(tmp_path: Path) -> None:
@@ -130,12 +119,6 @@ def test_judgements_of_documents_and_of_passages_do_not_mix(tmp_path: Path) -> N
     (tmp_path / "b").write_text("1 0 D 1\n")
     message = refusal(foveal.read_judgements, tmp_path, error=foveal.UsageError)
     assert "cannot be mixed" in message
-
-
-@pytest.mark.parametrize("write", [foveal.write_run, foveal.write_judgements])
-def test_an_unknown_format_is_refused_with_the_known_ones(write: Callable[..., None]) -> None:
-    message = refusal(write, None, "out", "xml", error=foveal.UsageError)
-    assert message.startswith("unknown format 'xml'; expected fol or ")
 
 
 @pytest.mark.parametrize(

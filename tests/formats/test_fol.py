@@ -41,13 +41,8 @@ def test_lines_are_counted_with_comments_and_blank_lines() -> None:
     assert read_run(LINE * 3).line.tolist() == [1, 2, 3]
 
 
-def test_the_order_of_the_lines_is_the_ranking() -> None:
-    run = read_run("1 Q0 A 9 0.1 r 0 1\n1 Q0 B 1 0.9 r 0 1\n1 Q0 C 5 0.5 r 0 1\n")
-    assert run.doc.to_list() == ["A", "B", "C"]
-
-
 def test_lines_of_a_topic_that_stand_apart_are_grouped_and_noted() -> None:
-    run = read_run("2 Q0 A 1 1 r 0 1\n1 Q0 B 1 1 r 0 1\n2 Q0 C 2 1 r 0 1\n")
+    run = read_run("2 Q0 A 2 1 r 0 1\n1 Q0 B 1 1 r 0 1\n2 Q0 C 1 3 r 0 1\n")
     assert results(run) == [("2", "A", 0, 1), ("2", "C", 0, 1), ("1", "B", 0, 1)]
     assert run.line.tolist() == [1, 3, 2]
     assert len(run.notes) == 1

@@ -351,18 +351,6 @@ def test_every_topic_and_assessor_has_a_file_of_its_own(tmp_path: Path) -> None:
     assert foveal.read_judgements(tmp_path / "out").topics == judgements.topics
 
 
-def test_graded_elements_pass_through_json_lines() -> None:
-    judgements = read_judgements(GRADED.replace('topic="61"', 'topic="61" version="3"'))
-    again = read_judgements(JUDGEMENT_FORMATS["jsonl"](judgements))
-    assert again.header == judgements.header == {**UNSAID, "scale": "2003", "version": "3"}
-    assert again.unread is None
-    assert not again.has_text
-    assert again.relevant.tolist() == judgements.relevant.tolist()
-    assert again.elements is not None
-    assert judgements.elements is not None
-    assert again.elements.equals(judgements.elements.drop("line"))
-
-
 def test_passages_by_xpath_cannot_pass_through_json_lines() -> None:
     message = refusal(JUDGEMENT_FORMATS["jsonl"], read_judgements(SPECIFICATION))
     assert message.startswith("x:4: a passage or entry point by XPath, which a collection")

@@ -50,19 +50,13 @@ def test_a_child_belongs_to_the_element_around_it() -> None:
     assert found.owner(found.named("x"), found.named("c")).tolist() == [-1, -1, -1]
 
 
-def test_comments_instructions_and_character_data_are_understood() -> None:
+def test_comments_character_data_and_entities_are_understood() -> None:
     assert texts("<a>1<!-- no -->2<?no?>3<![CDATA[<&]]></a>") == ["123<&"]
-
-
-def test_standard_entities_are_known_in_text_and_in_attributes() -> None:
     found = markup("<a x='caf&eacute;'>&nbsp;&auml;&lt;&#955;</a>")
     assert found.texts(found.named("a")) == ["\xa0ä<λ"]
     assert found.values(found.named("a"), "x") == ["café"]
-
-
-def test_a_file_may_declare_its_own_entities() -> None:
-    text = '<!DOCTYPE a [<!ENTITY eacute "E"><!ENTITY lt "less"><!ENTITY x "y">]>'
-    assert texts(f"{text}<a>&eacute;&x;&lt;</a>") == ["Ey<"]
+    own = '<!DOCTYPE a [<!ENTITY eacute "E"><!ENTITY lt "less"><!ENTITY x "y">]>'
+    assert texts(f"{own}<a>&eacute;&x;&lt;</a>") == ["Ey<"]
 
 
 def test_a_system_id_is_accepted_and_never_opened(tmp_path: Path) -> None:

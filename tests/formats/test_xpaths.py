@@ -66,11 +66,6 @@ def test_a_path_is_the_same_alone_and_among_others(paths: list[str | None]) -> N
     assert found == [written_out(path) for path in paths]
 
 
-def test_a_slash_that_is_missing_does_not_hide_an_ordinal_that_is() -> None:
-    """Together these paths have as many slashes after other characters as there are paths."""
-    assert canonical_paths(pl.Series(["a[1]", "/a/b[1]"])).to_list() == ["a[1]", "/a[1]/b[1]"]
-
-
 @settings(max_examples=60)
 @given(PATHS)
 def test_a_root_is_known_whatever_path_comes_first(paths: list[str | None]) -> None:
