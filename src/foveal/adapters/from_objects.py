@@ -35,9 +35,9 @@ from foveal.model import Judgements, Provenance, Run
 DocOf = str | Callable[[Any], Any] | None
 """The document of a result: the name of a field, or a function of the object."""
 
-_TEXTS = "topic doc text xpath assessor run prefix suffix"
+_TEXTS = ("topic", "doc", "text", "xpath", "assessor", "run", "prefix", "suffix")
 COLUMNS: dict[str, Any] = {
-    **dict.fromkeys(_TEXTS.split(), pl.String),
+    **dict.fromkeys(_TEXTS, pl.String),
     **dict.fromkeys(("start", "end", "rank", "tokens", "length", "bep", "line"), pl.Int64),
     **dict.fromkeys(("score", "grade"), pl.Float64),
     **dict.fromkeys(("sets", "aspects"), pl.List(pl.String)),

@@ -174,10 +174,8 @@ def detect_format(source: Source, kind: Kind) -> Format:
     number, first = source.head
     if not number:
         raise _report_empty(source, kind)
-    hint = " ('foveal formats' shows the fields of each format)"
     if (other := found_kind(source)) is not None:
         found = f"this is a {other}" if other in ("run", "pool") else f"these are {other}"
-        hint = ""
     elif first.startswith(b"{"):
         return find_format("jsonl", kind)  # its parser names the bad line
     elif not is_xml(source):
@@ -188,8 +186,9 @@ def detect_format(source: Source, kind: Kind) -> Format:
         from foveal.formats.markup import root_tag
 
         found = f"root element <{root_tag(source)}>"
-    text = f"{found}; expected {'a ' if kind in ('run', 'pool') else ''}{kind}{hint}"
-    raise source.error(f"{kind}.format", number, text)
+    text = f"{found}; expected {'a ' if kind in ('run', 'pool') else ''}{kind}"
+    hint = "" if other else " ('foveal formats' shows the fields of each format)"
+    raise source.error(f"{kind}.format", number, text + hint)
 
 
 def _report_empty(source: Source, kind: str) -> InputError:
