@@ -66,6 +66,14 @@ def refusal(
     return str(refused.value)
 
 
+def fault(read: Callable[..., object], *args: object) -> tuple[str, int | None]:
+    """Return code and line of the first problem for which an input is refused."""
+    with pytest.raises(foveal.InputError) as refused:
+        read(*args)
+    problem = refused.value.problems[0]
+    return problem.code, problem.line
+
+
 def rewritten(run: foveal.Run, folder: Path, form: str) -> foveal.Run:
     """The run written in a format and read again."""
     foveal.write_run(run, folder / "again", form)

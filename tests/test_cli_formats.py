@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
-from html.parser import HTMLParser
+import re
+from html import unescape
 from pathlib import Path
 
 import polars as pl
@@ -53,42 +52,12 @@ def test_the_formats_that_are_offered_are_those_there_are() -> None:
     assert set(FORMATS) == {"table", *DATA_FORMATS, *TABLE_FORMATS}
 
 
-def test_an_output_file_holds_what_would_be_printed(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shown = printed(capsys, "-q", "-f", "csv")
-    assert printed(capsys, "-q", "-f", "csv", "-o", "out.csv") == ""
-    assert (folder / "out.csv").read_text() == shown
-
-
-def test_csv_and_jsonl_hold_the_rows_of_tsv(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [tuple(line.split("\t")) for line in printed(capsys, "-q").splitlines()]
-    assert [
-        tuple(row) for row in csv.reader(io.StringIO(printed(capsys, "-q", "-f", "csv")))
-    ] == rows
-    objects = [json.loads(line) for line in printed(capsys, "-q", "-f", "jsonl").splitlines()]
-    assert [(*list(o.values())[:3], repr(o["value"])) for o in objects] == rows[1:]
-
-
-def test_parquet_holds_the_rows_of_tsv(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    printed(capsys, "-q", "-f", "parquet", "-o", "out")
-    lines = printed(capsys, "-q").splitlines()[1:]
-    rows = [(*line.split("\t")[:3], float(line.split("\t")[3])) for line in lines]
-    assert pl.read_parquet("out").rows() == rows
-
-
 def test_parquet_goes_to_standard_output_as_bytes(
     folder: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     foveal.cli.main(["evaluate", *ARGS, "-f", "parquet"])
-    assert pl.read_parquet(capsysbinary.readouterr().out).columns == [
-        "run",
-        "topic",
-        "measure",
-        "value",
-    ]
+    columns = pl.read_parquet(capsysbinary.readouterr().out).columns
+    assert columns == ["run", "topic", "measure", "value"]
 
 
 def test_json_says_where_the_numbers_come_from(
@@ -113,17 +82,6 @@ def test_json_says_where_the_numbers_come_from(
     }
     first = {"run": "mine", "topic": "toy", "measure": "charR", "value": 70 / 90}
     assert saved["results"][0] == first
-
-
-def test_json_is_null_where_a_value_is_undefined(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "qrels").write_text(QRELS + "void Q0 D3 0 40\n")
-    outcome = call(capsys, "evaluate", *ARGS, "-f", "json")
-    saved = json.loads(outcome.out)
-    undefined = [row for row in saved["results"] if row["topic"] == "void"]
-    assert [row["value"] for row in undefined] == [None, 0.0, None, 0.0]
-    assert "topics with nothing relevant" in saved["meta"]["warnings"][-1]
 
 
 def test_saved_results_are_read_back_without_scoring(
@@ -200,34 +158,11 @@ def test_latex_escapes_names_and_marks_the_best(
     ]
 
 
-class Cells(HTMLParser):
-    """Collects the text of table cells and the tags met."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.texts: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        if tag in ("td", "th"):
-            self.texts.append("")
-
-    def handle_data(self, data: str) -> None:
-        if self.texts:
-            self.texts[-1] += data.rstrip("\n")
-
-
 def test_html_is_one_page_with_escaped_names(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = printed(capsys, "-f", "html")
-    cells = Cells()
-    cells.feed(page)
-    assert cells.texts == [
-        *("run", "charR", "num_ret"),
-        *("mine", "0.7778", "2"),
-        *("poor_&_<b>", "0.1111", "2"),
-    ]
-    assert cells.tags.count("b") == 1
-    assert not {"script", "link", "img"} & set(cells.tags)
+    cells = [unescape(re.sub("<.*?>", "", own)) for own in re.findall("<t[dh].*?</t[dh]>", page)]
+    assert cells == ["run", "charR", "num_ret", "mine", "0.7778", "2", "poor_&_<b>", "0.1111", "2"]
+    assert page.count("<b>") == 1
+    assert not re.search("<(script|link|img)", page)

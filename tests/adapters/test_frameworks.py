@@ -9,8 +9,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import foveal
 from adapters.chunk_retrieval import JUDGEMENTS, framework, retrieved, texts
@@ -147,25 +145,6 @@ def test_results_without_offsets_are_placed_by_their_text(found) -> None:
     assert placed.notes == (), name
 
 
-def test_any_text_is_cut_where_the_splitter_says() -> None:
-    @settings(max_examples=40)
-    @given(st.text(alphabet="ab. \n\t\u00e9\U0001f600", max_size=120), st.integers(5, 40))
-    def check(text: str, size: int) -> None:
-        splitter = splitters.RecursiveCharacterTextSplitter(
-            chunk_size=size, chunk_overlap=0, add_start_index=True
-        )
-        document = langchain.Document(page_content=text, metadata={"source": "d"})
-        chunker = chonkie.RecursiveChunker(tokenizer="character", chunk_size=size)
-        results = {
-            "1": splitter.split_documents([document]),
-            "2": [("d", chunk) for chunk in chunker.chunk(text)] if text.strip() else [],
-        }
-        run = foveal.run_of(results, texts={"d": text})
-        assert len(run) == sum(map(len, results.values()))
-
-    check()
-
-
 # -- what each framework's objects say ----------------------------------------------------------
 
 
@@ -222,14 +201,6 @@ def test_a_chonkie_chunk_and_its_tokens() -> None:
     assert foveal.run_of({"2": [("d2", chunk, 0.5)]}).score.tolist() == [0.5]
 
 
-def test_frameworks_may_stand_side_by_side() -> None:
-    document = langchain.Document(page_content="abc", metadata={"source": "d", "start_index": 1})
-    chunk = chonkie.Chunk(text="abc", start_index=5, end_index=8, token_count=1)
-    piece = haystack.Document(content="abc", meta={"source_id": "d", "split_idx_start": 9})
-    run = foveal.run_of({"1": [document, ("d", chunk), piece, ("d", 13, 16)]})
-    assert run.start.tolist() == [1, 5, 9, 13]
-
-
 # -- what is missing ----------------------------------------------------------------------------
 
 
@@ -271,31 +242,15 @@ def test_langchain_did_not_find_its_own_chunk() -> None:
     assert (empty.end - empty.start).tolist() == [0, 5]
 
 
-def test_langchain_takes_an_overlap_of_words_for_one_of_characters() -> None:
-    splitter = splitters.RecursiveCharacterTextSplitter(
-        chunk_size=60,
-        chunk_overlap=20,
-        length_function=lambda text: len(text.split()),
-        add_start_index=True,
-    )
-    chunks = splitter.split_documents(
-        [
-            langchain.Document(page_content=text, metadata={"source": doc})
-            for doc, text in texts().items()
-        ]
-    )
-    assert sum(chunk.metadata["start_index"] == -1 for chunk in chunks) > 100
-    assert len(refused(chunks).splitlines()) == 21  # twenty of them and how many more
-    run = foveal.run_of({"1": chunks}, texts=texts())
-    assert run.notes == ()
-    read = zip(run.doc, run.start.tolist(), run.end.tolist(), chunks, strict=True)
-    assert all(texts()[doc][start:end] == chunk.page_content for doc, start, end, chunk in read)
-
-
-def test_langchain_documents_without_a_source() -> None:
+def test_objects_without_document_or_place() -> None:
     chunk = langchain.Document(page_content="abc", metadata={"start_index": 0})
     assert "name it doc, source or metadata['source']" in refused([chunk])
     assert "give its field: doc='...'" in refused([chunk], doc="file")
+    own = chonkie.Chunk(text="abc", start_index=0, end_index=3, token_count=1)
+    assert "the document is missing" in refused([own])
+    assert "the document is missing" in refused([haystack.Document(content="abc")])
+    piece = haystack.Document(content="abc", meta={"source_id": "d1"})
+    assert "the start is missing" in refused([piece])
 
 
 def test_llamaindex_nodes_of_no_document() -> None:
@@ -340,12 +295,6 @@ def test_llamaindex_windows_in_the_place_of_sentences() -> None:
     assert "[0,8) has length 8, but its text has 17" in refused(widened)
 
 
-def test_haystack_documents_that_were_not_split() -> None:
-    assert "the document is missing" in refused([haystack.Document(content="abc")])
-    piece = haystack.Document(content="abc", meta={"source_id": "d1"})
-    assert "the start is missing" in refused([piece])
-
-
 def test_haystack_pieces_of_pieces() -> None:
     text = "one two three four five six seven eight"
     splitter = preprocessors.HierarchicalDocumentSplitter(
@@ -358,28 +307,3 @@ def test_haystack_pieces_of_pieces() -> None:
         ("1", "d1", 19, 39),
     ]
     assert "is not among the texts" in refused(pieces[3:], texts={"d1": text})
-
-
-def test_haystack_offsets_in_a_cleaned_text_are_found_out() -> None:
-    text = "A ferry.\n\n\nA   ford.  A bridge."
-    cleaned = preprocessors.DocumentCleaner().run([haystack.Document(content=text, id="d1")])
-    splitter = preprocessors.DocumentSplitter(split_by="period", split_length=1)
-    pieces = splitter.run(cleaned["documents"])["documents"]
-    message = refused(pieces, doc=lambda piece: "d1", texts={"d1": text})
-    assert message.splitlines()[-1].endswith(
-        "[16,26) of document 'd1' holds 'ord.  A br'; expected ' A bridge.', which is at [21,31)"
-    )
-
-
-def test_chonkie_chunks_do_not_know_their_document() -> None:
-    chunk = chonkie.Chunk(text="abc", start_index=0, end_index=3, token_count=1)
-    assert "the document is missing" in refused([chunk])
-
-
-def test_chonkie_chunks_with_the_text_of_neighbours() -> None:
-    text = "A ferry crosses here. A ford is further on. A bridge is being built."
-    chunks = chonkie.RecursiveChunker(tokenizer="character", chunk_size=25).chunk(text)
-    refinery = chonkie.OverlapRefinery(tokenizer="character", context_size=5, merge=True)
-    refined = [("d1", chunk) for chunk in refinery.refine(chunks)]
-    assert "but its text has" in refused(refined)
-    assert "document 'd1' holds" in refused(refined, texts={"d1": text})

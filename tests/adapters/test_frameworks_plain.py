@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 import subprocess
 import sys
-import tomllib
 from dataclasses import dataclass
-from importlib import metadata
-from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -19,8 +15,6 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 import foveal
 from adapters.chunk_retrieval import CAMPAIGN, JUDGEMENTS
@@ -112,14 +106,6 @@ def test_xpaths_wait_for_a_collection() -> None:
     assert run.xpath.to_list() == ["/article[1]/sec[2]"]
 
 
-def test_ambiguous_text_is_never_guessed() -> None:
-    texts = {"d1": "a ford, a ferry, a ford"}
-    twice = {"1": [{"doc": "d1", "text": "a ford"}]}
-    assert "is in document 'd1' 2 times, at 0, 17; give start and end" in refused(
-        twice, texts=texts
-    )
-
-
 # -- judgements ---------------------------------------------------------------------------------
 
 
@@ -174,17 +160,6 @@ def test_grades_without_offsets_judge_whole_documents() -> None:
     assert foveal.evaluate(run, qrels, "AP").aggregate() == {"run": {"AP": 0.5}}
 
 
-def test_judgements_are_compared_with_texts() -> None:
-    texts = {"d1": "A ferry and a ford."}
-    wrong = {"1": [{"doc": "d1", "start": 1, "end": 8, "quote": "A ferry"}]}
-    assert refused(wrong, foveal.judgements_of, texts=texts) == (
-        "judgements:1: topic '1': the span [1,8) of document 'd1' holds ' ferry '; expected "
-        "'A ferry', which is at [0,7)"
-    )
-    past = refused({"1": [("d1", 12, 25)]}, foveal.judgements_of, texts=texts)
-    assert "[12,25) ends past the 19 characters of document 'd1'" in past
-
-
 def test_topics_without_judgement_are_named() -> None:
     truth = foveal.judgements_of({"1": [("d1", 0, 5)], "2": [], "3": {}})
     assert truth.topics == ("1",)
@@ -195,10 +170,7 @@ def test_topics_without_judgement_are_named() -> None:
     ("objects", "message"),
     [
         ({"1": {"d1": 5}}, "topic '1', document 'd1' has int 5; expected a list of (start, end)"),
-        (
-            {"1": {"d1": [5]}},
-            "has list [5]; expected a list of (start, end) or (start, end, grade)",
-        ),
+        ({"1": {"d1": [5]}}, "has list [5]; expected a list of (start, end) or (start, end, grade"),
         ({"1": "d1"}, "'1' has str 'd1'; expected a list for each topic"),
         ([("d1", 0, 5)], "list [('d1', 0, 5)] cannot be judgements"),
         (7, "int 7 cannot be judgements"),
@@ -265,27 +237,15 @@ def test_a_frame_may_hold_several_runs() -> None:
         ({"docno": ["d"]}, "no column for the topic: docno; expected topic or topic_id"),
         ({"qid": ["1"]}, "no column for the doc: qid; expected doc or doc_id"),
         ({"qid": [1.5], "docno": ["d"]}, "run:1: topic 1.5: topic is float 1.5; expected text"),
-        (
-            {"qid": [1], "docno": ["d"], "start": [0.5], "end": [2]},
-            "run:1: topic 1: start is float 0.5",
-        ),
-        (
-            {"qid": [1], "docno": ["d"], "start": ["x"], "end": [2]},
-            "start is str 'x'; expected a whole",
-        ),
+        ({"qid": [1], "docno": ["d"], "start": [0.5], "end": [2]}, "run:1: topic 1: start is floa"),
+        ({"qid": [1], "docno": ["d"], "start": ["x"], "end": [2]}, "start is str 'x'; expected a"),
         ({"qid": [1], "docno": ["d"], "start": [float("inf")], "end": [2]}, "start is float inf"),
         ({"qid": [1], "docno": ["d"], "score": ["x"]}, "score is str 'x'; expected a number"),
         ({"qid": [1], "docno": ["d"], "start": [4], "end": [2]}, "run:1: end 2 is before start 4"),
         ({"qid": [1], "docno": [None], "start": [4]}, "run:1: topic '1': the document is"),
         ({"qid": [1], "docno": ["d"], "start": [0], "end": [2**63]}, "is int 9223372036854775808"),
-        (
-            {"qid": [1], "docno": ["d"], "start": [0], "end": [10**30]},
-            "end is int 1000000000000000",
-        ),
-        (
-            {"qid": [1, 1], "docno": "d", "run": ["a", None]},
-            "names the runs a, None; expected one name",
-        ),
+        ({"qid": [1], "docno": ["d"], "start": [0], "end": [10**30]}, "end is int 100000000000000"),
+        ({"qid": [1, 1], "docno": "d", "run": ["a", None]}, "names the runs a, None; expected one"),
     ],
     ids=repr,
 )
@@ -341,18 +301,6 @@ def test_judgements_come_back_from_their_frame(
 # -- evaluate -----------------------------------------------------------------------------------
 
 
-def test_evaluate_takes_objects() -> None:
-    found = {"1": [("d1", 0, 40)], "2": [("d2", 0, 30)]}
-    scores = foveal.evaluate(found, TRUTH, ["charP", "charR"])
-    # Topic 1: 40 of 40 read are relevant, of 50; topic 2: 20 of 30 read, of 30.
-    assert scores.aggregate() == {
-        "run": {
-            "charP": pytest.approx((1 + 20 / 30) / 2),
-            "charR": pytest.approx((0.8 + 2 / 3) / 2),
-        }
-    }
-
-
 def test_several_runs_have_names() -> None:
     first, second = {"1": [("d1", 0, 40)]}, {"1": [("d1", 0, 20)]}
     runs = [foveal.run_of(first, name="first"), foveal.run_of(second, name="second")]
@@ -403,19 +351,10 @@ def test_wrong_results_are_named_by_number_and_topic() -> None:
         ({1.5: [("d", 0, 5)]}, "topic is float 1.5; expected text"),
         ({"1": [("d\ud800", 0, 5)]}, "half a character"),
         ({"1": [("", 0, 5)]}, "the document is missing"),
-        (
-            {"1": [SimpleNamespace(page_content="a", metadata=["d"])]},
-            "name it doc, source or metadata",
-        ),
+        ({"1": [SimpleNamespace(page_content="a", metadata=["d"])]}, "name it doc, source or meta"),
         ({"1": [{"doc": "d", "start": 0, "text": 5}]}, "text is int 5; expected text"),
-        (
-            {"1": [{"doc": "d", "start": 3, "end": 4, "text": "abc"}]},
-            "[3,4) has length 1, but its text has 3",
-        ),
-        (
-            {"1": [{"doc": "d", "start": 3, "end": 4, "tokens": -1}]},
-            "tokens -1 is not a whole number from",
-        ),
+        ({"1": [{"doc": "d", "start": 3, "end": 4, "text": "abc"}]}, "[3,4) has length 1, but its"),
+        ({"1": [{"doc": "d", "start": 3, "end": 4, "tokens": -1}]}, "tokens -1 is not a whole num"),
         ({"1": [{"doc": "d", "text": "abc"}]}, "give start and end, or texts="),
         ({"1": [{"doc": "d", "start": True, "end": 4}]}, "start is bool True"),
         ("my.run", "foveal.read_run and foveal.read_judgements read files"),
@@ -433,40 +372,7 @@ def test_texts_are_a_mapping() -> None:
     assert message == "texts is a str; expected a mapping of documents to texts"
 
 
-def test_offsets_of_bytes_are_found_out_by_the_text() -> None:
-    text = "f\u00e4hre und furt"
-    start = len("f\u00e4hre und ".encode())
-    chunk = {"doc": "d", "start": start, "text": "furt"}
-    assert refused({"1": [chunk]}, texts={"d": text}).endswith("which is at [10,14)")
-    assert results(foveal.run_of({"1": [chunk]})) == [("1", "d", 11, 15)]  # without texts, unseen
-
-
 # -- no framework is needed ---------------------------------------------------------------------
-
-
-def needed(asked: list[str], extras: frozenset[str], seen: set[str]) -> set[str]:
-    """The names of all distributions that requirements and their extras bring here."""
-    chosen = [{"extra": extra} for extra in extras] or [{"extra": ""}]
-    for one in map(Requirement, asked):
-        wanted = one.marker is None or any(one.marker.evaluate(extra) for extra in chosen)
-        name = canonicalize_name(one.name)
-        if wanted and name not in seen:
-            seen.add(name)
-            needed(metadata.requires(name) or [], frozenset(one.extras), seen)
-    return seen
-
-
-def test_no_extra_asks_for_a_framework() -> None:
-    project = tomllib.loads((CAMPAIGN.parents[1] / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    found = needed([*project["dependencies"], *chain(*extras.values())], frozenset(), set())
-    assert {"numpy", "polars", "scipy", "matplotlib", "starlette"} <= found
-    cluster = extras.pop("dask", [])  # which brings a dozen of its own
-    few = needed([*project["dependencies"], *chain(*extras.values())], frozenset(), set())
-    assert len(few) < 30
-    assert found - few <= needed(cluster, frozenset(), set())
-    frameworks = r"langchain|llama|haystack|chonkie|torch|transformers|tiktoken|pydantic|pandas"
-    assert not [name for name in found if re.search(frameworks, name)]
 
 
 def test_no_framework_is_imported() -> None:

@@ -53,15 +53,6 @@ def test_half_a_ligature_and_a_letter_without_its_accent_are_not_there() -> None
     assert Normalised("cafe\u0301 s").find("caf\u00e9") == [(0, 5)]
 
 
-def test_marks_may_be_composed_or_not() -> None:
-    """A dot below and a circumflex above, in the canonical order."""
-    ways = ("o\u0323\u0302", "\u1ed9", "\u1ecd\u0302")
-    for text in ways:
-        for wanted in ways:
-            own = Normalised(f"a {text} b").find(f"a\n{wanted}")
-            assert own == [(0, 2 + len(text))]
-
-
 words = st.text(st.sampled_from("aé\u0301e𝄞ﬁ \n\u00a0\u00ad한ᄒ\u1161"), min_size=1, max_size=12)
 
 
@@ -114,34 +105,6 @@ def test_results_with_places_keep_them() -> None:
     assert placed.notes == ()
 
 
-def test_results_of_a_json_array_are_located() -> None:
-    results = [{"topic": "1", "doc": "d", "text": text} for text in ("at noon", "again")]
-    source = Source.of_text(json.dumps(results, indent=1), "a.json")
-    assert documents_needed(source, "text") == (frozenset("d"), False)
-    placed = align(source, TEXTS)
-    assert placed.start.tolist() == [TEXT.index("at noon"), TEXT.index("again")]
-    assert placed.line.tolist() == [2, 7]
-
-
-def test_readers_locate_texts_too() -> None:
-    assert foveal.read_run(run({"text": "at noon"}), texts=TEXTS).start.tolist() == [
-        TEXT.index("at noon")
-    ]
-    quote = {"doc": "e", "quote": "one", "prefix": "two "}
-    judgements = foveal.judgements_of({"1": [quote]}, texts=TEXTS)
-    assert judgements.passages(0) == [(8, 11)]
-    assert judgements.quotes is not None
-    assert judgements.quotes["prefix"].to_list() == ["two "]
-
-
-def test_the_order_and_the_lines_stay() -> None:
-    source = run({"text": "again", "rank": 2}, {"text": "noon", "rank": 1})
-    placed = align(source, TEXTS)
-    assert placed.line.tolist() == [2, 1]
-    assert [TEXT[s:e] for s, e in zip(placed.start, placed.end, strict=True)] == ["noon", "again"]
-    assert placed.source.sha256 == source.sha256
-
-
 @pytest.mark.parametrize("unit", ["codepoint", "byte", "utf16"])
 @pytest.mark.parametrize("end", ["exclusive", "inclusive"])
 def test_other_results_may_count_otherwise(unit: str, end: str) -> None:
@@ -177,35 +140,13 @@ def test_results_without_a_place_may_become_empty_ones() -> None:
         foveal.run_of(given, texts=TEXTS, unplaced="last")
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('{"topic":"1","text":"noon"}', "a.jsonl:1: doc is missing"),
-        ('{"doc":"d","text":"noon"}', "a.jsonl:1: topic is missing"),
-        ('{"topic":"1","doc":"d","text":"noon","end":4}', "a.jsonl:1: start and end belong"),
-        ('{"topic":"1","doc":"d","text":', "a.jsonl:1: not valid JSON"),
-        ('{"topic":"1","doc":"d","text":" "}', "a.jsonl:1: the text ' ' is not in document 'd'"),
-    ],
-)
-def test_other_defects_are_those_of_any_run(line: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        align(Source.of_text(line, "a.jsonl"), TEXTS)
-    assert str(caught.value).startswith(message)
-
-
-def test_runs_of_other_formats_are_read_as_they_are() -> None:
-    source = Source.of_text("1 Q0 d 1 2 mine 4 4\n", "a.run")
-    assert align(source, {}).start.tolist() == [4]
-    assert documents_needed(source, "text")[0] == frozenset()
-
-
 def test_the_documents_that_are_needed_are_known_before() -> None:
     source = run({"text": "a"}, {"text": "b", "doc": "e"}, {"start": 1, "end": 2, "doc": "f"})
     assert documents_needed(source, "text")[0] == {"d", "e"}
-
-
-def test_where_offsets_are_bytes_all_documents_are_needed() -> None:
-    header = {"format": "foveal-run", "unit": "byte"}
+    lines = Source.of_text("1 Q0 d 1 2 mine 4 4\n", "a.run")
+    assert documents_needed(lines, "text")[0] == frozenset()
+    assert align(lines, {}).start.tolist() == [4]
+    header = {"format": "foveal-run", "unit": "byte"}  # all are needed
     source = run({"text": "fin"}, {"start": 1, "end": 2, "doc": "e"}, header=header)
     assert documents_needed(source, "text")[0] == {"d", "e"}
     assert align(source, TEXTS).start.tolist() == [TEXT.index("ﬁ"), 1]

@@ -8,8 +8,7 @@ import pytest
 
 import foveal
 from foveal.formats import jsonl
-from inputs import highlights, judgement_losses, read_judgements, refusal, text_source
-from shared_data import DATA
+from inputs import fault, highlights, read_judgements, refusal
 
 HEADER = '{"type":"header","format":"foveal-judgements","version":1}'
 LINE = '{"topic":"1","doc":"D1","length":100,"bep":10,"spans":[{"start":10,"end":40}]}'
@@ -28,16 +27,6 @@ def test_both_header_names_are_known(form: str) -> None:
     judgements = read_judgements(f'{{"type":"header","format":"{form}"}}\n{LINE}\n')
     assert highlights(judgements) == [("1", "D1", 10, 40)]
     assert judgements.line.tolist() == [2]
-
-
-def test_length_and_best_entry_point_may_be_absent() -> None:
-    judgements = judged(
-        {"topic": "1", "doc": "A", "length": 50, "bep": 3, "spans": [span(3, 9)]},
-        {"topic": "1", "doc": "B", "spans": []},
-    )
-    assert judgements.length.tolist() == [50, -1]
-    assert judgements.bep.tolist() == [3, -1]
-    assert judgements.relevant.tolist() == [True, False]
 
 
 def test_spans_of_grade_0_are_judged_not_relevant() -> None:
@@ -61,22 +50,6 @@ def test_a_field_that_few_have_or_that_is_written_in_another_way_is_read() -> No
     assert read_judgements(escaped + "\n").relevant.tolist() == [False]
 
 
-def test_overlapping_and_repeated_spans_count_once() -> None:
-    judgements = judged({"topic": "1", "doc": "A", "spans": [span(5, 9), span(0, 6), span(5, 9)]})
-    assert len(judgements.start) == 3
-    assert highlights(judgements.combined()) == [("1", "A", 0, 9)]
-
-
-def test_an_assessor_may_stand_on_the_line() -> None:
-    judgements = judged(
-        {"topic": "1", "doc": "A", "assessor": "ann", "spans": [span(0, 5)]},
-        {"topic": "1", "doc": "A", "assessor": "bob", "spans": []},
-    )
-    assert judgements.assessors == ("ann", "bob")
-    assert judgements.several_assessors
-    assert highlights(judgements.of_assessor("bob")) == [("1", "A", None, None)]
-
-
 def test_an_assessor_may_stand_on_a_span_and_the_line_speaks_for_the_others() -> None:
     judgements = judged(
         {
@@ -93,20 +66,6 @@ def test_an_assessor_may_stand_on_a_span_and_the_line_speaks_for_the_others() ->
     assert highlights(judgements.combined()) == [("1", "A", 0, 9)]
 
 
-def test_elements_are_kept_with_the_judgement_they_belong_to() -> None:
-    element = {"xpath": "/article[1]", "exhaustivity": 2, "size": 9120, "rsize": 131}
-    unsure = {"xpath": "/article[1]/p[1]", "exhaustivity": "?", "size": 400, "rsize": 400}
-    judgements = judged(
-        {"topic": "1", "doc": "A", "spans": []},
-        {"topic": "1", "doc": "B", "spans": [span(0, 131)], "elements": [element, unsure]},
-    )
-    assert judgements.elements is not None
-    assert judgements.elements.select("row", "xpath", "exhaustivity", "size", "rsize").rows() == [
-        (1, "/article[1]", "2", 9120, 131),
-        (1, "/article[1]/p[1]", "?", 400, 400),
-    ]
-
-
 def test_elements_alone_are_judgements() -> None:
     element = {"xpath": "/a", "size": 9, "rsize": 3}
     judgements = judged(
@@ -119,6 +78,7 @@ def test_elements_alone_are_judgements() -> None:
 
 
 SIZES: dict[str, object] = {"size": 9, "rsize": 3}
+UNGRADED = {"xpath": "/a", **SIZES}
 
 
 @pytest.mark.parametrize(
@@ -139,15 +99,6 @@ def test_the_scale_is_the_declared_one_else_the_grades_tell(
         assert judgements.header == {"scale": scale}
 
 
-def test_paths_of_elements_get_every_ordinal() -> None:
-    paths = ("/a/b[2]/m:math", "/a[1]")
-    judgements = judged(
-        {"topic": "1", "doc": "A", "elements": [{"xpath": p, **SIZES} for p in paths]}
-    )
-    assert judgements.elements is not None
-    assert judgements.elements["xpath"].to_list() == ["/a[1]/b[2]/m:math[1]", "/a[1]"]
-
-
 def test_unknown_grades_are_not_judged() -> None:
     unknown = {"xpath": "/a", "exhaustivity": "U", "specificity": "U"}
     known = {"xpath": "/b", "exhaustivity": 1, "specificity": 1}
@@ -159,17 +110,6 @@ def test_unknown_grades_are_not_judged() -> None:
     assert judgements.elements is not None
     assert judgements.elements.select("row", "xpath").rows() == [(0, "/b[1]")]
     assert judgements.unread == {"elements of unknown grade (U)": 2}
-
-
-def test_how_an_assessment_came_about_may_be_said() -> None:
-    said = {"xpath": "/a", **SIZES, "inpool": "yes", "inferred": "no"}
-    elements = [said, {"xpath": "/b", **SIZES}]
-    judgements = judged({"topic": "1", "doc": "A", "elements": elements})
-    assert judgements.elements is not None
-    assert judgements.elements.select("inpool", "inferred").rows() == [("yes", "no"), (None, None)]
-    unsaid = judged({"topic": "1", "doc": "A", "elements": elements[1:]}).elements
-    assert unsaid is not None
-    assert not {"inpool", "inferred"} & set(unsaid.columns)
 
 
 def test_elements_are_of_the_assessor_of_their_line_else_of_all_who_highlight() -> None:
@@ -185,94 +125,42 @@ def test_elements_are_of_the_assessor_of_their_line_else_of_all_who_highlight() 
         assert elements["row"].to_list() == rows
 
 
-@pytest.mark.parametrize("rule", ["keep", "merge", "strip"])
-def test_the_header_declares_how_white_space_counts(rule: str) -> None:
-    header = {"type": "header", "format": "foveal-judgements", "whitespace": rule}
-    judgements = judged(header, {"topic": "1", "doc": "A", "spans": []})
-    assert judgements.header == {"whitespace": rule}
-
-
 @pytest.mark.parametrize(
-    ("name", "value", "expected"),
+    ("name", "value", "code"),
     [
-        ("scale", "2004", "'2004'; expected 2002 or 2003 or 2005 or 2006"),
-        ("scale", ["2005"], "['2005']; expected 2002"),
-        ("whitespace", "squeeze", "'squeeze'; expected keep or merge or strip"),
+        ("scale", "2004", "json.header"),
+        ("scale", ["2005"], "json.header"),
+        ("whitespace", "squeeze", "json.header"),
     ],
 )
-def test_a_header_that_says_something_else_is_refused(
-    name: str, value: object, expected: str
-) -> None:
+def test_a_header_that_says_something_else_is_refused(name: str, value: object, code: str) -> None:
     header = {"type": "header", "format": "foveal-judgements", name: value}
-    message = refusal(judged, header, {"topic": "1", "doc": "A", "spans": []})
-    assert message.startswith(f"x:1: header says {name} {expected}")
+    found = fault(judged, header, {"topic": "1", "doc": "A", "spans": []})
+    assert found == (code, 1)
 
 
 @pytest.mark.parametrize(
-    ("declared", "elements", "message"),
+    ("declared", "elements", "code"),
     [
-        (None, [{}], "path missing of an element; expected /path[1]/of[1]/element[2]"),
-        (None, [{"xpath": "a/b", **SIZES}], "path 'a/b' of an element; expected"),
-        (None, [{"xpath": "/a/text()", **SIZES}], "path '/a/text()' of an element; expected"),
-        (
-            None,
-            [{"xpath": "/a/b", **SIZES}, {"xpath": "/a[1]/b[1]", **SIZES}],
-            "element '/a[1]/b[1]' comes twice for one document",
-        ),
-        (None, [{"xpath": "/a", "size": 9, "rsize": 10}], "rsize 10 is more than size 9"),
-        (
-            None,
-            [{"xpath": "/a", "size": 9, "rsize": -1}],
-            "rsize -1 is not a whole number from",
-        ),
-        (
-            None,
-            [{"xpath": "/a", "size": 1 << 50, "rsize": 1}],
-            "size 1125899906842624 is not a whole number from",
-        ),
-        (None, [{"xpath": "/a", "rsize": 1}], "size is missing"),
-        (None, [{"xpath": "/a"}], "size is missing"),
-        (
-            None,
-            [{"xpath": "/a", "exhaustivity": 4, **SIZES}],
-            "exhaustivity '4'; expected one of 0 1 2 ? on the scale of 2005",
-        ),
-        (
-            None,
-            [{"xpath": "/a", **SIZES}, {"xpath": "/b", "exhaustivity": 1, **SIZES}],
-            "grades of the scale of 2005, but the first element has those of 2006",
-        ),
-        (
-            "2005",
-            [{"xpath": "/a", **SIZES}],
-            "exhaustivity missing; expected one of 0 1 2 ? on the scale of 2005",
-        ),
-        (
-            "2006",
-            [{"xpath": "/a", "exhaustivity": 2, **SIZES}],
-            "exhaustivity '2'; expected none on the scale of 2006",
-        ),
-        (
-            "2003",
-            [{"xpath": "/a", "exhaustivity": 0, "specificity": 3}],
-            "exhaustivity '0' and specificity '3' exclude each other",
-        ),
-        (
-            "2002",
-            [{"xpath": "/a", "relevance": 3, "coverage": "S"}],
-            "relevance '3' and coverage 'S' exclude each other",
-        ),
+        (None, [{}], "element.path"),
+        (None, [{"xpath": "/a/b", **SIZES}, {"xpath": "/a[1]/b[1]", **SIZES}], "element.repeated"),
+        (None, [{"xpath": "/a", "size": 9, "rsize": 10}], "element.size"),
+        (None, [{"xpath": "/a"}], "element.size"),
+        (None, [UNGRADED, {"xpath": "/b", "exhaustivity": 1, **SIZES}], "element.scale"),
+        ("2005", [UNGRADED], "element.grade"),
+        ("2006", [{"xpath": "/a", "exhaustivity": 2, **SIZES}], "element.grade"),
+        ("2003", [{"xpath": "/a", "exhaustivity": 0, "specificity": 3}], "element.grade"),
     ],
 )
 def test_elements_that_contradict_themselves_or_their_scale(
-    declared: str | None, elements: list[dict[str, object]], message: str
+    declared: str | None, elements: list[dict[str, object]], code: str
 ) -> None:
     header = {"type": "header", "format": "foveal-judgements", "version": 1}
     if declared:
         header["scale"] = declared
     empty: dict[str, object] = {"topic": "1", "doc": "A", "elements": []}
-    found = refusal(judged, header, empty, {"topic": "1", "doc": "B", "elements": elements})
-    assert found.startswith(f"x:3: {message}"), found
+    found = fault(judged, header, empty, {"topic": "1", "doc": "B", "elements": elements})
+    assert found == (code, 3)
 
 
 def test_relevant_elements_need_relevant_spans_where_spans_are_given() -> None:
@@ -315,122 +203,9 @@ def test_nothing_is_lost_in_a_round_trip() -> None:
     assert jsonl.write_judgements(read_judgements(text)) == text
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('{"doc":"D","spans":[]}', "topic is missing"),
-        ('{"topic":"1","document":"D","spans":[]}', "doc is missing"),
-        ('{"topic":"1","doc":"D"}', "spans is missing; expected []"),
-        ('{"topic":"all","doc":"D","spans":[]}', "a topic may not be called 'all'"),
-        ('{"topic":"1","doc":"D","spans":5}', "Expected `array | null`, got `int` - at `$.spans`"),
-        (
-            '{"topic":"1","doc":"D","spans":[[1,2]]}',
-            "Expected `object`, got `array` - at `$.spans[0]`",
-        ),
-        (
-            '{"topic":"1","doc":"D","spans":[{"start":1}]}',
-            "start and end belong together; one is missing",
-        ),
-        ('{"topic":"1","doc":"D","spans":[{"start":5,"end":1}]}', "end 1 is before start 5"),
-        (
-            '{"topic":"1","doc":"D","spans":[{"start":-5,"end":1}]}',
-            "start -5 is not a whole number from",
-        ),
-        (
-            '{"topic":"1","doc":"D","spans":[{"start":0,"end":-1}]}',
-            "end -1 is not a whole number from",
-        ),
-        (
-            '{"topic":"1","doc":"D","spans":[{"start":"a","end":1}]}',
-            "Expected `int | null`, got `str` - at `$.spans[0].start`",
-        ),
-        (
-            '{"topic":"1","doc":"D","spans":[{"start":0,"end":1,"grade":"high"}]}',
-            "Expected `float | null`, got `str` - at `$.spans[0].grade`",
-        ),
-        (
-            '{"topic":"1","doc":"D","length":9,"spans":[{"start":0,"end":10}]}',
-            "end 10 is past the document's length 9",
-        ),
-        ('{"topic":"1","doc":"D","length":-9,"spans":[]}', "length -9 is not a whole number from"),
-        ('{"topic":"1","doc":"D","length":4611686018427387904,"spans":[]}', "length 46116860184"),
-        ('{"topic":"1","doc":"D","bep":-9,"spans":[]}', "bep -9 is not a whole number from"),
-        (
-            '{"topic":"1","doc":"D","length":8,"bep":9,"spans":[]}',
-            "bep 9 is past the document's length 8",
-        ),
-        (
-            '{"topic":"1","doc":"D","spans":[],"elements":[{"xpath":"/a","size":"9"}]}',
-            "Expected `int | null`, got `str` - at `$.elements[0].size`",
-        ),
-        ('{"topic":"1","doc":"D1","spans":[]}', "topic '1', document 'D1' is already judged on"),
-        ('{"topic":"1"', "not valid JSON"),
-    ],
-)
-def test_a_bad_line_is_named(line: str, message: str) -> None:
-    assert refusal(read_judgements, f"{HEADER}\n{LINE}\n\n{line}\n").startswith(f"x:4: {message}")
-
-
-def test_a_second_line_of_an_assessor_names_the_first() -> None:
-    text = "".join(f'{{"topic":"1","doc":"A","assessor":"{name}","spans":[]}}\n' for name in "aba")
-    message = refusal(read_judgements, text)
-    assert message.startswith("x:3: topic '1', document 'A' is already judged on line 1")
-
-
-@pytest.mark.parametrize("text", [HEADER, f"{HEADER}\n# nothing\n"])
-def test_a_header_alone_is_empty_judgements(text: str) -> None:
-    assert refusal(read_judgements, text) == "x: the judgements are empty: no document is judged"
-
-
-@pytest.mark.skipif(
-    not (DATA / "evidence_inference_v2").exists(), reason="the real data are not beside the project"
-)
-def test_the_real_judgements_are_read_span_by_span() -> None:
-    path = DATA / "evidence_inference_v2" / "xml_qrels.jsonl"
-    lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
-    expected = [
-        (line["topic"], line["doc"], span["start"], span["end"])
-        for line in lines
-        for span in line["spans"]
-    ]
-    judgements = foveal.read_judgements(path)
-    assert sorted(highlights(judgements)) == sorted(expected)
-    assert judgements.several_assessors
-
-
-def test_fields_that_are_not_known_are_said_once_with_their_number() -> None:
-    element = {"xpath": "/a", "size": 9, "rsize": 3, "who": "ann"}
-    judgements = judged(
-        {"topic": "1", "doc": "A", "spans": [{"start": 0, "end": 3, "id": 7}], "note": "x"},
-        {"topic": "1", "doc": "B", "spans": [], "note": "y"},
-        {"topic": "1", "doc": "C", "spans": [{"start": 1, "end": 2}], "elements": [element]},
-    )
-    said = ["unknown field note: 2"]
-    assert judgement_losses(judgements, "jsonl") == said
-    plain = judged({"topic": "1", "doc": "A", "spans": [{"start": 0, "end": 3}]})
-    assert judgement_losses(plain, "jsonl") == []
-
-
-def test_unknown_fields_of_several_files_add_up() -> None:
-    parts = [
-        text_source(f'{{"topic": "1", "doc": "{doc}", "spans": [], "note": 1}}\n', f"{doc}.jsonl")
-        for doc in "AB"
-    ]
-    both = foveal.read_judgements(parts)
-    assert judgement_losses(both, "jsonl") == ["unknown field note: 2"]
-
-
-@pytest.mark.parametrize(
-    "first",
-    [
-        {"topic": "2", "doc": "d0", "spans": [{"start": 2, "end": 4, "assessor": "a"}]},
-    ],
-)
-def test_documents_without_relevant_text_stay_judged_where_assessors_are_named(
-    first: dict[str, object],
-) -> None:
+def test_documents_without_relevant_text_stay_judged_where_assessors_are_named() -> None:
+    first = {"topic": "2", "doc": "d0", "spans": [span(2, 4, assessor="a")]}
     other = {"topic": "1", "doc": "d3", "length": 136, "spans": []}
-    source = text_source("\n".join(map(json.dumps, (first, other))))
-    judgements = foveal.read_judgements(source)
+    judgements = judged(first, other)
     assert sorted(judgements.topics) == ["1", "2"]
     assert sorted(judgements.doc.to_list()) == ["d0", "d3"]

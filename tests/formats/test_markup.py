@@ -8,8 +8,8 @@ import pytest
 
 from foveal.files.source import is_xml
 from foveal.files.xml import MARKUP, Limits
-from foveal.formats.markup import Markup, read_markup
-from inputs import refusal, text_source
+from foveal.formats.markup import ElementTable, read_markup
+from inputs import fault, refusal, text_source
 
 LIMITS = Limits()
 BOMB = "".join(
@@ -21,7 +21,7 @@ BOMB = "".join(
 )
 
 
-def markup(text: str | bytes) -> Markup:
+def markup(text: str | bytes) -> ElementTable:
     return read_markup(text_source(text))
 
 
@@ -50,19 +50,13 @@ def test_a_child_belongs_to_the_element_around_it() -> None:
     assert found.owner(found.named("x"), found.named("c")).tolist() == [-1, -1, -1]
 
 
-def test_comments_instructions_and_character_data_are_understood() -> None:
+def test_comments_character_data_and_entities_are_understood() -> None:
     assert texts("<a>1<!-- no -->2<?no?>3<![CDATA[<&]]></a>") == ["123<&"]
-
-
-def test_standard_entities_are_known_in_text_and_in_attributes() -> None:
     found = markup("<a x='caf&eacute;'>&nbsp;&auml;&lt;&#955;</a>")
     assert found.texts(found.named("a")) == ["\xa0ä<λ"]
     assert found.values(found.named("a"), "x") == ["café"]
-
-
-def test_a_file_may_declare_its_own_entities() -> None:
-    text = '<!DOCTYPE a [<!ENTITY eacute "E"><!ENTITY lt "less"><!ENTITY x "y">]>'
-    assert texts(f"{text}<a>&eacute;&x;&lt;</a>") == ["Ey<"]
+    own = '<!DOCTYPE a [<!ENTITY eacute "E"><!ENTITY lt "less"><!ENTITY x "y">]>'
+    assert texts(f"{own}<a>&eacute;&x;&lt;</a>") == ["Ey<"]
 
 
 def test_a_system_id_is_accepted_and_never_opened(tmp_path: Path) -> None:
@@ -77,18 +71,10 @@ def test_a_system_id_is_accepted_and_never_opened(tmp_path: Path) -> None:
         assert "entity &x; is not declared" in refusal(markup, f"{doctype}<a>&x;</a>")
 
 
-@pytest.mark.parametrize(
-    ("encoding", "declared"),
-    [
-        ("utf-8", "UTF-8"),
-        ("utf-16", "UTF-16"),
-        ("latin-1", "ISO-8859-1"),
-        ("cp1252", "cp1252"),
-    ],
-)
-def test_other_encodings_are_read_by_declaration(encoding: str, declared: str) -> None:
-    text = f'<?xml version="1.0" encoding="{declared}"?><a>né</a>'
-    assert texts(text.encode(encoding)) == ["né"]
+def test_other_encodings_are_read_by_declaration() -> None:
+    for encoding in ("utf-8", "utf-16", "iso-8859-1", "cp1252"):
+        text = f'<?xml version="1.0" encoding="{encoding.upper()}"?><a>né</a>'
+        assert texts(text.encode(encoding)) == ["né"]
 
 
 def test_empty_lines_may_come_first() -> None:
@@ -96,53 +82,29 @@ def test_empty_lines_may_come_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "code", "line"),
     [
-        ("<a>\n<b></a>", "x:2: not valid XML, column 6: mismatched tag"),
-        ("\n\n<a>\n<b", "x:4: not valid XML, column 1: unclosed token"),
-        ("<a/><a/>", "x:1: not valid XML, column 5: junk after document element"),
-        ("<a>\n &foo;</a>", "x:2: not valid XML, column 2: entity &foo; is not declared"),
-        ("<a>\x00</a>", "x:1: not valid XML, column 4: not well-formed (invalid token)"),
-        (b"<a>\xff</a>", "x:1: not valid XML, column 4: not well-formed (invalid token)"),
-        ('<?xml version="1.0" encoding="klingon"?><a/>', "x:1: not valid XML, column"),
-        (
-            b'<?xml version="1.0" encoding="shift_jis"?><a>\x81</a>',
-            "x:1: not valid XML, column 1: the declared encoding is not read",
-        ),
-        (BOMB, "x:1: not valid XML, column 531: limit on input amplification"),
-        (
-            "<a>" * 100_000 + "</a>" * 100_000,
-            f"x:1: not valid XML, column 3001: elements are nested more than {LIMITS.depth}",
-        ),
-        (
-            "\n" + "<a>\n" * 2_000_000,
-            f"x:1002: not valid XML, column 1: elements are nested more than {LIMITS.depth}",
-        ),
-        (
-            f"<a>\n<{'b' * (MARKUP + 600_000)}/></a>",
-            "x:2: not valid XML, column 1: a tag, comment or declaration has more",
-        ),
-        (
-            f"<!-- {'b' * (MARKUP + 600_000)} --><a/>",
-            "x:1: not valid XML, column 1: a tag, comment or declaration has more",
-        ),
-        (
-            f"<a>\n<b c='{'y' * (LIMITS.attribute + 1)}'/></a>",
-            f"x:2: not valid XML, column 1: an attribute of <b> has more than {LIMITS.attribute}",
-        ),
-        (
-            '<!DOCTYPE a [<!ENTITY x SYSTEM "/etc/passwd">]>\n<a>&x;</a>',
-            "x:2: not valid XML, column 4: the text refers to the external entity '/etc/passwd'",
-        ),
+        ("<a>\n<b></a>", "xml.malformed", 2),
+        ("\n\n<a>\n<b", "xml.malformed", 4),
+        ("<a/><a/>", "xml.malformed", 1),
+        ("<a>\n &foo;</a>", "xml.entity", 2),
+        ("<a>\x00</a>", "xml.malformed", 1),
+        (b"<a>\xff</a>", "xml.malformed", 1),
+        ('<?xml version="1.0" encoding="klingon"?><a/>', "xml.encoding", 1),
+        (b'<?xml version="1.0" encoding="shift_jis"?><a>\x81</a>', "xml.encoding", 1),
+        (BOMB, "xml.malformed", 1),
+        ("<a>" * 100_000 + "</a>" * 100_000, "xml.limit", 1),
+        ("\n" + "<a>\n" * 2_000_000, "xml.limit", 1002),
+        (f"<a>\n<{'b' * (MARKUP + 600_000)}/></a>", "xml.limit", 2),
+        (f"<!-- {'b' * (MARKUP + 600_000)} --><a/>", "xml.limit", 1),
+        (f"<a>\n<b c='{'y' * (LIMITS.attribute + 1)}'/></a>", "xml.limit", 2),
+        ('<!DOCTYPE a [<!ENTITY x SYSTEM "/etc/passwd">]>\n<a>&x;</a>', "xml.entity", 2),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(text: str | bytes, message: str) -> None:
-    assert refusal(markup, text).startswith(message)
-
-
-def test_a_declared_entity_may_stand_in_an_attribute() -> None:
-    found = markup('<!DOCTYPE a [<!ENTITY foo "f">]><a b="&foo;"/>')
-    assert found.values(found.named("a"), "b") == ["f"]
+def test_what_is_wrong_is_named_with_its_place(
+    text: str | bytes, code: str, line: int | None
+) -> None:
+    assert fault(markup, text) == (code, line)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32", "utf-32-be", "utf-32-le"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import foveal
 from foveal.analysis.pooling import pool
 from foveal.formats.pool_files import Pool, pool_lines, read_pool, write_pool
-from inputs import refusal, text_source
+from inputs import fault, text_source
 
 HEADER = {"type": "header", "format": "foveal-pool", "version": 1, "pooled": "document"}
 ENTRY = {"topic": "7", "doc": "d", "priority": 1, "rank": 2, "runs": [{"run": "a", "rank": 2}]}
@@ -66,14 +66,9 @@ def test_elements_and_what_is_known_of_them_are_kept(tmp_path: Path) -> None:
 def test_a_line_is_a_document_with_its_runs_and_their_results() -> None:
     run = foveal.Run.from_results({"7": [("d", 3, 9)]}, name="a")
     header, entry = map(json.loads, pool_lines(pool(run, depth=5).pool).splitlines())
-    assert entry == {
-        "topic": "7",
-        "doc": "d",
-        "priority": 1,
-        "rank": 1,
-        "runs": [{"run": "a", "rank": 1}],
-        "support": [{"run": "a", "rank": 1, "start": 3, "end": 9}],
-    }
+    place = {"run": "a", "rank": 1}
+    about = {"topic": "7", "doc": "d", "priority": 1, "rank": 1, "runs": [place]}
+    assert entry == about | {"support": [place | {"start": 3, "end": 9}]}
     assert header["format"] == "foveal-pool"
     assert (header["strategy"], header["depth"], header["runs"]) == ("depth", 5, ["a"])
 
@@ -95,70 +90,47 @@ def test_a_pool_may_be_empty() -> None:
     assert len(read_pool(text_source(pool_lines(read())))) == 0
 
 
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        ({"topic": None}, "topic is missing"),
-        ({"doc": ""}, "doc is missing"),
-        ({"topic": "all"}, "a topic may not be called 'all'"),
-        ({"priority": 0}, "priority 0; expected 1 on"),
-        ({"rank": None}, "rank missing; expected 1 on"),
-        ({"rank": "first"}, "Expected `int | null`, got `str` - at `$.rank`"),
-        ({"runs": []}, "runs is missing; expected who returned it, and where"),
-        ({"runs": {"a": 1}}, "Expected `array | null`, got `object` - at `$.runs`"),
-        ({"start": 3}, "start and end belong together"),
-        ({"start": 9, "end": 3}, "end 3 is before start 9"),
-        ({"start": -1, "end": 3}, "start -1 is not a whole number from"),
-        ({"xpath": "b[1]"}, "'b[1]' is not an XPath"),
-    ],
-)
-def test_a_wrong_entry_is_refused_at_its_line(entry: dict[str, object], message: str) -> None:
-    said = refusal(read, {"priority": 5, "doc": "good"}, entry)
-    assert said.startswith(f"x:3: {message}"), said
+def test_a_wrong_entry_is_refused_at_its_line() -> None:
+    """All wrong entries of a file are reported together."""
+    wrong: list[tuple[dict[str, object], str]] = [
+        ({"topic": None}, "topic.missing"),
+        ({"doc": ""}, "doc.missing"),
+        ({"topic": "all"}, "topic.reserved"),
+        ({"priority": 0}, "pool.priority"),
+        ({"rank": None}, "pool.rank"),
+        ({"rank": "first"}, "json.value"),
+        ({"runs": []}, "pool.runs"),
+        ({"runs": {"a": 1}}, "json.value"),
+        ({"start": 3}, "span.incomplete"),
+        ({"start": 9, "end": 3}, "span.offset"),
+        ({"start": -1, "end": 3}, "span.offset"),
+        ({"xpath": "b[1]"}, "run.xpath"),
+    ]
+    entries = [{"doc": f"d{i}", "priority": i + 2, **own} for i, (own, _) in enumerate(wrong)]
+    with pytest.raises(foveal.InputError) as caught:
+        read({}, *entries)
+    found = [(problem.line, problem.code) for problem in caught.value.problems]
+    assert found == [(line, code) for line, (_, code) in enumerate(wrong, 3)]
 
 
 def test_what_stands_twice_is_refused() -> None:
-    assert refusal(read, {}, {"priority": 2}) == (
-        "x:3: a second document of document 'd' for topic '7'; expected each once"
-    )
-    assert refusal(read, {}, {"doc": "e"}) == (
-        "x:3: a second priority 1 for topic '7'; expected each once"
-    )
+    for again in ({"priority": 2}, {"doc": "e"}):
+        assert fault(read, {}, again) == ("pool.repeated", 3)
     spans = [{"start": 0, "end": 5}, {"start": 0, "end": 6, "priority": 2}]
     assert len(read(*spans, pooled="span")) == 2
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "code", "line"),
     [
-        ("", "x: this is no pool; expected a first line with format 'foveal-pool'"),
-        (lines(ENTRY), "x: this is no pool; expected a first line"),
-        (lines(HEADER | {"format": "foveal-run"}), "x:1: header says format 'foveal-run'"),
-        (lines(HEADER | {"version": 2}), "x:1: header says version 2; expected 1"),
-        (
-            lines(HEADER | {"unit": "byte"}),
-            "x:1: header says unit 'byte'; expected codepoint",
-        ),
-        (lines(HEADER | {"pooled": "word"}), "x:1: header says pooled 'word'; expected document"),
-        (lines(HEADER) + "{", "x:2: not valid JSON"),
+        ("", "pool.format", None),
+        (lines(ENTRY), "pool.format", None),
+        (lines(HEADER | {"format": "foveal-run"}), "json.header", 1),
+        (lines(HEADER | {"version": 2}), "json.header", 1),
+        (lines(HEADER | {"unit": "byte"}), "json.header", 1),
+        (lines(HEADER | {"pooled": "word"}), "pool.header", 1),
+        (lines(HEADER) + "{", "json.syntax", 2),
     ],
 )
-def test_other_files_are_refused(text: str, message: str) -> None:
-    assert refusal(read_pool, text_source(text)).startswith(message)
-
-
-def test_a_pool_is_neither_a_run_nor_judgements() -> None:
-    run = foveal.Run.from_results({"7": [("d", 3, 9)]}, name="a")
-    text = pool_lines(pool(run).pool)
-    for reader in (foveal.read_run, foveal.read_judgements):
-        assert refusal(reader, text_source(text)).startswith("x:1: ")
-
-
-def test_every_bad_line_is_reported() -> None:
-    head = '{"type":"header","format":"foveal-pool","version":1,"pooled":"document"}\n'
-    line = '{"topic":"7","doc":"%s","priority":%d,"rank":2,"runs":[{"run":"a","rank":2}]}\n'
-    text = head + line % ("d1", 0) + line % ("d2", 1) + line % ("", 2) + "{"
-    with pytest.raises(foveal.InputError) as caught:
-        read_pool(text_source(text))
-    codes = [problem.code for problem in caught.value.problems]
-    assert codes == ["pool.priority", "doc.missing", "json.syntax"]
+def test_other_files_are_refused(text: str, code: str, line: int | None) -> None:
+    assert fault(read_pool, text_source(text)) == (code, line)

@@ -1,4 +1,4 @@
-"""Ranks that a file gives are kept: where there is no score, equal ranks are ties."""
+"""Ranks and tokens that a file gives are kept; without scores, equal ranks are ties."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import foveal
-from inputs import RUN_FORMATS, read_run, rewritten
+from inputs import RUN_FORMATS, fault, read_run, rewritten
 
 ROWS = [("A", 3), ("B", 1), ("C", 1), ("D", 7)]
 
@@ -64,22 +64,30 @@ def test_lines_keep_ties_in_their_scores(run: foveal.Run, tmp_path: Path) -> Non
 
 def test_documents_in_trec_are_ranked_by_their_order(run: foveal.Run) -> None:
     lines = str(RUN_FORMATS["trec"](run)).splitlines()
-    assert [line.split()[2:5] for line in lines] == [
-        ["B", "1", "-1"],
-        ["C", "2", "-2"],
-        ["A", "3", "-3"],
-        ["D", "4", "-4"],
-    ]
+    found = [" ".join(line.split()[2:5]) for line in lines]
+    assert found == ["B 1 -1", "C 2 -2", "A 3 -3", "D 4 -4"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["1 Q0 A 3 0.5 r 0 20\n", "1 Q0 A 3 0.5 r /a/b\n", "1 Q0 A 3 0.5 r\n"],
-    ids=["passages", "elements", "documents"],
-)
-def test_in_line_formats_the_lines_or_scores_decide_and_ranks_are_not_read(text: str) -> None:
-    assert read_run(text).rank is None
+# -- tokens --------------------------------------------------------------------------------------
+
+TOKENS = """\
+{"topic": "1", "doc": "a", "rank": 2, "start": 0, "end": 5, "tokens": 3}
+{"topic": "2", "doc": "a", "rank": 1, "start": 0, "end": 9}
+{"topic": "1", "doc": "b", "rank": 1, "start": 10, "end": 50, "tokens": 9}
+"""
 
 
-def test_without_ranks_there_are_none() -> None:
-    assert read_run('{"topic":"1","doc":"A","score":1}\n').rank is None
+def test_tokens_follow_their_results_and_come_back(tmp_path: Path) -> None:
+    run = read_run(TOKENS)
+    for own in (run, rewritten(run, tmp_path, "jsonl"), rewritten(run, tmp_path, "parquet")):
+        assert own.to_frame()["tokens"].to_list() == [9, 3, None]
+        assert own.unread is None
+
+
+def test_tokens_that_are_no_numbers_are_refused() -> None:
+    for wrong, code in (('"many"', "json.value"), ("-2", "run.tokens")):
+        assert fault(read_run, TOKENS.replace('"tokens": 9', f'"tokens": {wrong}')) == (code, 3)
+    frame = pl.DataFrame({"topic": ["1"], "doc": ["a"], "start": [0], "end": [5], "tokens": [1.5]})
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    assert fault(read_run, buffer.getvalue()) == ("run.columns", 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -10,7 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from inputs import JUDGEMENT_FORMATS, RUN_FORMATS, highlights, read_judgements, text_source
+from foveal.formats import found_kind
+from foveal.model import Topic
+from inputs import (
+    JUDGEMENT_FORMATS,
+    RUN_FORMATS,
+    TOPIC_FORMATS,
+    fault,
+    highlights,
+    read_judgements,
+    text_source,
+)
 
 quick = settings(max_examples=50)
 names = st.text("aZ09é漢𝄞_-./", min_size=1, max_size=4).filter(lambda name: name != "all")
@@ -142,3 +153,61 @@ def test_relevance_of_documents_in_trec(judged: foveal.Judgements) -> None:
     read = read_judgements(JUDGEMENT_FORMATS["trec"](judged))
     assert read.doc.to_list() == judged.doc.to_list()
     assert read.relevant.tolist() == judged.relevant.tolist()
+
+
+# -- what a format cannot hold -------------------------------------------------------------------
+
+PASSAGE, DOCUMENT = "1 Q0 D1 1 0.5 mine 0 20\n", "1 Q0 A 1 0.5 r\n"
+TWO_ASSESSORS = '{"start":0,"end":5},{"start":6,"end":7,"assessor":"b"}'
+JUDGED = '{"topic":"1","doc":"D","length":9,"spans":[%s]}\n'
+
+
+def in_json(xpath: str, doc: str = "D", topic: str = "1") -> str:
+    return f'{{"topic":"{topic}","doc":"{doc}","xpath":"{xpath}"}}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "code", "line"),
+    [
+        (DOCUMENT, "fol", "write.unheld", 1),
+        (in_json("/a", "two words"), "trec", "write.unfit", None),
+        (PASSAGE, "elements", "write.unheld", 1),
+        (in_json("/a/b") + '{"topic":"1","doc":"D","bep":0}\n', "elements", "write.unheld", 2),
+        (in_json("/a[@x = 1]/b"), "elements", "write.unfit", None),
+        (PASSAGE, "inex", "write.no_xpath", 1),
+        (DOCUMENT, "inex", "write.no_xpath", 1),
+        (in_json("/a[@b = 1]/c"), "inex", "write.unfit", None),
+        (in_json("/a", " D"), "inex", "write.unfit", None),
+        (in_json("/a", topic="\\u0001"), "inex", "write.unfit", None),
+        ('{"topic":"1","doc":"D","spans":[]}\n', "fol", "write.unheld", 1),
+        (JUDGED % '{"start":0,"end":5,"grade":0}', "fol", "write.unheld", 1),
+        (JUDGED % '{"start":0,"end":5},{"start":4,"end":6}', "fol", "write.unheld", 1),
+        ((JUDGED % "").replace('"D"', '"my D"'), "fol", "write.unfit", None),
+        ((JUDGED % "").replace('"1"', '"#1"'), "fol", "write.unfit", None),
+        (JUDGED % TWO_ASSESSORS, "fol", "write.unheld", 1),
+        (JUDGED % TWO_ASSESSORS, "trec", "write.unheld", 1),
+        ("1 0 A 0\n1 0 B 1\n", "jsonl", "write.unheld", 2),
+    ],
+)
+def test_what_a_format_cannot_hold_is_refused(
+    text: str, form: str, code: str, line: int | None, tmp_path: Path
+) -> None:
+    """An existing file stays as it is."""
+    path = tmp_path / "out"
+    path.write_text("old")
+    source = text_source(text)
+    is_run = found_kind(source) == "run"
+    read, write = (foveal.read_run, foveal.write_run)
+    if not is_run:
+        read, write = (foveal.read_judgements, foveal.write_judgements)
+    assert fault(write, read(source), path, form) == (code, line)
+    assert (path.read_text(), [*tmp_path.iterdir()]) == ("old", [path])
+
+
+@pytest.mark.parametrize(
+    ("topic", "form"),
+    [(("1", "a\x00"), "inex"), ((" 1", None), "inex"), (("1", "a<desc>b"), "trec")],
+)
+def test_topics_that_a_format_cannot_hold_are_refused(topic: Any, form: str) -> None:
+    topics = foveal.Topics.of([Topic(*topic)], line=[4])
+    assert fault(TOPIC_FORMATS[form], topics) == ("write.unfit", 4)

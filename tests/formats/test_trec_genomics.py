@@ -8,7 +8,7 @@ import pytest
 
 import foveal
 from command import call
-from inputs import read_judgements, read_run, refusal, results
+from inputs import fault, read_judgements, read_run, results
 from shared_data import DATA
 
 GENOMICS = DATA / "trec_genomics_2007"
@@ -61,20 +61,22 @@ def test_judgements_of_numbers_stay_what_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("read", "text", "message"),
+    ("read", "text", "code", "line"),
     [
-        (read_run, RUN + "200 d1 3 1 0 4\n", "x:4: 6 fields found, expected 7"),
-        (read_run, RUN + "200 d1 3 1 -5 4 ours\n", "x:4: start -5 is not a whole number from"),
-        (read_run, GOLD, "x:1: these are judgements"),
-        (read_judgements, RUN, "x:1: this is a run"),
-        (read_judgements, GOLD + "201\td1\t4\tx\tp53\n", "x:4: length 'x'"),
-        (read_judgements, GOLD + "201\td1\t4\n", "x:4: 3 fields found, expected 5"),
-        (read_judgements, GOLD + f"201\td1\t{'9' * 5000}\t1\tp53\n", "x:4: start '99999"),
-        (read_judgements, GOLD + "all\td1\t4\t4\tp53\n", "x:4: a topic may not be called 'all'"),
+        (read_run, RUN + "200 d1 3 1 0 4\n", "line.fields", 4),
+        (read_run, RUN + "200 d1 3 1 -5 4 ours\n", "span.offset", 4),
+        (read_run, GOLD, "run.format", 1),
+        (read_judgements, RUN, "judgements.format", 1),
+        (read_judgements, GOLD + "201\td1\t4\tx\tp53\n", "line.number", 4),
+        (read_judgements, GOLD + "201\td1\t4\n", "line.fields", 4),
+        (read_judgements, GOLD + f"201\td1\t{'9' * 5000}\t1\tp53\n", "line.number", 4),
+        (read_judgements, GOLD + "all\td1\t4\t4\tp53\n", "topic.reserved", 4),
     ],
 )
-def test_what_is_wrong_is_said_with_the_line(read: object, text: str, message: str) -> None:
-    assert refusal(read, text).startswith(message)  # type: ignore[arg-type]
+def test_what_is_wrong_is_said_with_the_line(
+    read: object, text: str, code: str, line: int | None
+) -> None:
+    assert fault(read, text) == (code, line)  # type: ignore[arg-type]
 
 
 def test_commands_read_both(

@@ -47,17 +47,6 @@ def test_judgements_convert_spans_length_and_best_entry_point() -> None:
     assert judgements.length.tolist() == [8]
 
 
-def test_lengths_and_entry_points_need_not_be_given() -> None:
-    judgements = read_judgements(
-        '{"type":"header","format":"foveal-judgements","unit":"byte"}\n'
-        '{"topic":"1","doc":"d","bep":4,"spans":[{"start":4,"end":8}]}\n'
-        '{"topic":"2","doc":"d","length":12,"spans":[]}\n',
-        TEXTS,
-    )
-    assert judgements.bep.tolist() == [3, -1]
-    assert judgements.length.tolist() == [-1, 8]
-
-
 def test_whole_documents_and_paths_need_no_text() -> None:
     run = read_run(
         '{"type":"header","format":"foveal-run","unit":"byte"}\n'
@@ -83,10 +72,6 @@ def test_a_unit_other_than_code_points_needs_the_texts() -> None:
     text = run_text("utf16", "exclusive", 0, 1)
     assert "offsets are declared as utf16" in refusal(read_run, text)
     assert refusal(read_run, text, {}) == "x:2: document 'd' is not among the texts"
-
-
-def test_code_points_need_no_text() -> None:
-    assert results(read_run(run_text("codepoint", "exclusive", 0, 99))) == [("1", "d", 0, 99)]
 
 
 @settings(max_examples=50)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import sys
@@ -44,16 +43,6 @@ def test_unknown_fields_are_counted_where_they_are_asked_for(
     assert read(path).unread is None
     found = read(path, thorough=True)
     assert losses(found, "jsonl") == [f"unknown field {name}: {n}" for name, n in said.items()]
-
-
-def test_files_of_several_formats_are_looked_at_each_for_itself(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text(JUDGED)
-    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(JUDGED.replace('"a"', '"b"').encode()))
-    (tmp_path / "c.qrels").write_text("1 Q0 c 3 9 0 0:3\n")
-    piped = Source.of_text(JUDGED.replace('"a"', '"d"'), "<stdin>", thorough=True)
-    judgements = foveal.read_judgements([tmp_path, piped], thorough=True)
-    assert len(judgements) == 4
-    assert judgement_losses(judgements, "jsonl") == ["unknown field note: 3"]
 
 
 @pytest.mark.parametrize("text", [RUN, JUDGED, TOPICS], ids=KINDS)

@@ -43,12 +43,10 @@ COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("sets", "aspects"), pl.List(pl.String)),
 }
 """The columns that any table may have, and their types."""
-_OF_RUN = (*("topic", "doc", "start", "end", "score"), "rank", "xpath", "text", "tokens")
-OF_JUDGEMENTS = (
-    *("topic", "doc", "start", "end", "grade"),
-    *("text", "prefix", "suffix", "assessor", "length", "bep", "sets", "aspects"),
-)
-
+_PLACE = ("topic", "doc", "start", "end")
+_OF_RUN = (*_PLACE, "score", "rank", "xpath", "text", "tokens")
+_OF_SPAN = ("text", "prefix", "suffix", "assessor", "length", "bep", "sets", "aspects")
+OF_JUDGEMENTS = (*_PLACE, "grade", *_OF_SPAN)
 _USUAL = {
     "topic": "topic topic_id query_id qid question_id",
     "doc": "doc doc_id docid docno document_id source source_id ref_doc_id corpus_id file_path "
@@ -429,10 +427,8 @@ def frame_of(table: Any) -> pl.DataFrame | None:
     for name in table.columns:
         values = table[name].to_numpy()
         if values.dtype.kind not in "iuf":
-            pairs = zip(table[name].tolist(), table[name].isna().tolist(), strict=True)
-            values = [None if is_absent else value for value, is_absent in pairs]
-        series = pl.Series(values, strict=False)
-        columns[str(name)] = series.fill_nan(None) if series.dtype.is_float() else series
+            values = table[name].astype(object).where(table[name].notna(), None).tolist()
+        columns[str(name)] = pl.Series(values, strict=False, nan_to_null=True)
     return pl.DataFrame(columns)
 
 

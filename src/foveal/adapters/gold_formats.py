@@ -1,30 +1,238 @@
-"""Gold data of other tools, one short reader per format, and the table of all formats.
+"""Gold data of other tools: one short reader per format, and the judgements and topics made of it.
 
-Benchmarks come first, then exports of annotation tools. A reader asks for fields by name and type;
-`GoldFile` reports those that are missing or of another type.
+A reader asks for fields by name and type; a missing or wrong one is named by its path, such as
+``$.tests[3].span``. `build_judgements` then places all spans in the texts of their documents.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
-from collections import ChainMap
-from collections.abc import Callable, Sequence
+from collections import ChainMap, Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from foveal.adapters.gold_data import Entry, GoldFile, Texts, build_judgements, read_texts
-from foveal.errors import InputError, UsageError
-from foveal.files.source import Source
+import msgspec
+import polars as pl
+
+from foveal.adapters.from_objects import COLUMNS, OF_JUDGEMENTS, group_spans
+from foveal.errors import InputError, UsageError, some
+from foveal.files.source import Source, first_lines
 from foveal.formats import trec_genomics
-from foveal.formats.locate import TextSpan
-from foveal.model import Judgements, Run, Topics
+from foveal.formats.locate import MOVED, NEAR, TextLocator, TextSpan
+from foveal.model import Judgements, Run, Topic, Topics
+from foveal.model.run import ALL
+
+Texts = Mapping[str, str]
+
+# -- what a file holds -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A JSON value in a file of gold data, with its path and the line where the JSON begins."""
+
+    gold: GoldFile
+    value: Any
+    line: int = 1
+    path: str = "$"
+
+    def error(self, text: str, code: str = "gold.structure") -> InputError:
+        return self.gold.source.error(code, self.line, f"{self.path}{text}")
+
+    def convert(self, kind: Any) -> Any:
+        """Return the value if it is of this kind; a part that is not is named by its path."""
+        try:
+            return msgspec.convert(self.value, kind)
+        except msgspec.ValidationError as error:
+            raise self.error(f": {error}") from None
+
+    def get(self, name: str, kind: Any) -> Any:
+        """Return a field of an object that must have it."""
+        fields = self.convert(dict)
+        if name not in fields and kind is not object and type(None) not in get_args(kind):
+            raise self.error(f": {name} is missing")
+        return Entry(self.gold, fields.get(name), self.line, f"{self.path}.{name}").convert(kind)
+
+    def find(self, name: str, kind: Any) -> Any:
+        """Return a field of an object, None if it is absent or null."""
+        return self.get(name, kind | None)
+
+    def name(self, name: str) -> str:
+        """Return a field that is a name or number."""
+        return str(self.get(name, str | int))
+
+    def each(self, name: str, *, optional: bool = False) -> Iterator[Entry]:
+        """Yield the items of a list, or the value of a field that is not a list."""
+        own = Entry(self.gold, self.get(name, object), self.line, f"{self.path}.{name}")
+        if isinstance(own.value, list):
+            yield from own.items()
+        elif own.value is not None or not optional:
+            yield own
+
+    def items(self, name: str | None = None) -> Iterator[Entry]:
+        """Yield the items of a list, which may be a field."""
+        path = self.path if name is None else f"{self.path}.{name}"
+        for i, item in enumerate(self.convert(list) if name is None else self.get(name, list)):
+            yield Entry(self.gold, item, self.line, f"{path}[{i}]")
+
+
+@dataclass
+class GoldFile:
+    """A file of gold data, and what its reader finds: topics, spans, texts, counts of the unread.
+
+    Topics have a title and a line. Spans have further columns of judgements beside them, and the
+    path in the file; one without offsets and quote is a judged document.
+    """
+
+    source: Source
+    topics: dict[str, tuple[str | None, int]] = field(default_factory=dict)
+    spans: list[tuple[TextSpan, dict[str, Any]]] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    unread: Counter[str] = field(default_factory=Counter)
+
+    def ask(self, name: str | int, title: str | None, where: Entry, *, again: bool = False) -> str:
+        """Note a topic, which may have been noted before if `again`, and return its name."""
+        if name == ALL:
+            message = f": a topic may not be called {ALL!r}: results use it"
+            raise where.error(message, "topic.reserved")
+        if str(name) in self.topics and not again:
+            raise where.error(f": topic {name!r} is already given above", "topics.repeated")
+        self.topics.setdefault(str(name), (title, where.line))
+        return str(name)
+
+    def add(self, topic: str, where: Entry, span: TextSpan, **columns: Any) -> None:
+        """Add a span of a topic; `columns` are further ones of judgements, such as ``sets``."""
+        self.spans.append((span, {"topic": topic, "path": where.path, **columns}))
+
+    def add_text(self, doc: str, text: str, where: Entry) -> None:
+        """Note the text of a document; refuse a second one."""
+        if self.texts.setdefault(doc, text) != text:
+            raise where.error(f": document {doc!r} has another text above", "document.duplicate")
+
+    def decode(self, data: bytes, line: int = 1) -> Any:
+        """Return a JSON value that begins on this line."""
+        try:
+            try:
+                return msgspec.json.decode(data)
+            except msgspec.DecodeError:
+                # NaN is not JSON, but pandas writes it where there is no value.
+                value = json.loads(data, parse_constant=lambda _: None)
+                return msgspec.json.decode(json.dumps(value))
+        except (ValueError, RecursionError) as error:
+            line += getattr(error, "lineno", 1) - 1
+            raise self.source.error("json.syntax", line, f"not valid JSON: {error}") from None
+
+    def read(self) -> Entry:
+        """Return the JSON value of the whole file."""
+        self.source.check_utf8()
+        return Entry(self, self.decode(self.source.data))
+
+    def read_lines(self) -> Iterator[Entry]:
+        """Yield the JSON values of a file that has one on each line."""
+        self.source.check_utf8()
+        for number, line in first_lines(self.source.data):
+            yield Entry(self, self.decode(line, number), number)
+
+
+# -- judgements ------------------------------------------------------------------------------------
+
+
+def build_judgements(
+    gold: GoldFile, texts: Texts | None, *, repair: bool = False, drop_mismatches: bool = False
+) -> tuple[Judgements, Topics]:
+    """Return judgements and topics in the order of the file, with all spans placed in the texts.
+
+    `repair` moves a quote that occurs exactly once near its offset, `drop_mismatches` drops the
+    quotes that still do not match. Without them a mismatch is an error.
+    """
+    if (repair or drop_mismatches) and texts is None:
+        raise UsageError("--repair and --drop-mismatches take the documents (--texts)")
+    locator, line = TextLocator(texts, repair=repair), {n: at for n, (_, at) in gold.topics.items()}
+    # Topics may come back later in the file.
+    order = {name: i for i, name in enumerate(gold.topics)}
+    asked = sorted(gold.spans, key=lambda own: order[own[1]["topic"]])
+    try:
+        placed = locator.place_all(
+            ((line[row["topic"]], f"{row['path']}: ", span) for span, row in asked),
+            gold.source.path,
+            ("span.quote", "span.not_found", "span.ambiguous") if drop_mismatches else (),
+        )
+    except InputError as error:
+        wrong = sum(problem.code == "span.quote" for problem in error.problems)
+        quoted = sum(None not in (span.quote, span.start) for span, _ in asked)
+        summary = (
+            f"{gold.source.path}: quotes that do not match their text: {wrong} of {quoted}; "
+            f"--repair moves those that occur once within {NEAR} characters, --drop-mismatches "
+            "leaves out the others"
+        )
+        raise InputError(error.problems, summary=summary if wrong else None) from None
+    rows, dropped, moved = list[dict[str, Any]](), list[str](), 0
+    for (span, row), found in zip(asked, placed, strict=True):
+        if found is None:
+            dropped.append(row["topic"])
+            continue
+        text, quote = locator.text(found.doc), span.quote
+        if quote is not None and span.is_loose and text is not None:
+            quote = text[found.start : found.end]
+        own = {"doc": found.doc, "start": found.start, "end": found.end, "text": quote}
+        own |= {"length": None if text is None else len(text), "line": line[row["topic"]]}
+        rows.append(row | own | {"prefix": span.prefix, "suffix": span.suffix})
+        moved += found.how == MOVED
+    # A topic that lost all its quotes must not look like one without an answer.
+    held = {row["topic"] for row in rows if row["start"] is not None}
+    lost = [name for name in dict.fromkeys(dropped) if name not in held]
+    kept = {name: own for name, own in gold.topics.items() if name not in lost}
+    rows = [row for row in rows if row["topic"] in kept]
+    if not rows:
+        raise gold.source.error("gold.empty", None, "no question has any evidence")
+    notes = {
+        f"quotes moved to the only place within {NEAR} characters: {moved}": moved,
+        f"quotes left out because they do not match their text: {len(dropped)}": dropped,
+        f"questions left out with their quotes: {len(lost)} ({some(lost)})": lost,
+    }
+    judgements = group_spans(
+        pl.DataFrame(rows, schema={name: COLUMNS[name] for name in (*OF_JUDGEMENTS, "line")}),
+        gold.source,
+        notes=tuple(note for note, found in notes.items() if found),
+        unread=+gold.unread or None,
+        topics_without_documents=kept,
+    )
+    topics = [Topic(name, title=title) for name, (title, _) in kept.items()]
+    lines = [at for _, at in kept.values()]
+    return judgements, Topics.of(topics, line=lines, source=gold.source.provenance)
+
+
+def read_texts(path: str | Path) -> dict[str, str]:
+    """Return the texts of a folder of files, or of a file with ``{"doc", "text"}`` on each line.
+
+    A document is named as its file below the folder, with or without the extension. If two files
+    differ only in the extension, neither has the shorter name.
+    """
+    if not Path(path).is_dir():
+        lines = GoldFile(Source.open(path)).read_lines()
+        return {own.name("doc"): own.get("text", str) for own in lines}
+    texts, stems = dict[str, str](), list[tuple[str, str]]()
+    for file in sorted(own for own in Path(path).rglob("*") if own.is_file()):
+        source, name = Source.open(file), file.relative_to(path).as_posix()
+        source.check_utf8()
+        # Line ends of any kind are one character, as Python reads them.
+        text = source.data.decode().replace("\r\n", "\n").replace("\r", "\n")
+        stems.append((name.removesuffix(file.suffix), text))
+        texts[name] = text
+    count = Counter(stem for stem, _ in stems)
+    return {stem: text for stem, text in stems if count[stem] == 1} | texts
+
 
 # -- benchmarks ------------------------------------------------------------------------------------
 
 _CHUNKING = ("question", "references", "corpus_id")
+_CHUNKING_HEADER = f"^(({'|'.join(_CHUNKING)})(,|\\s*$)){{3}}"
 
 
 def _read_chunking_evaluation(gold: GoldFile) -> None:
@@ -126,7 +334,7 @@ def _read_kilt(gold: GoldFile) -> None:
                     start = own.get("start_character", int) if number == first else 0
                     end = own.get("end_character", int) if number == last else None
                     gold.add(topic, own, TextSpan(f"{page}/{number}", start, end), sets=sets)
-        if not gold.spans or gold.spans[-1].topic != topic:
+        if not gold.spans or gold.spans[-1][1]["topic"] != topic:
             del gold.topics[topic]
             gold.unread["questions without evidence in a paragraph"] += 1
 
@@ -143,12 +351,12 @@ def _read_qasper(gold: GoldFile) -> None:
         parts = [paper.find("abstract", str)]
         for section in paper.each("full_text"):
             parts += [section.find("section_name", str), *section.get("paragraphs", list[str])]
-        text = gold.texts[doc] = "\n\n".join(filter(None, parts))
-        places: dict[str, tuple[int, int]] = {}
-        at = 0
+        text, places = "", dict[str, tuple[int, int]]()
         for part in filter(None, parts):
-            places.setdefault(" ".join(part.split()), (at, at + len(part)))
-            at += len(part) + 2
+            text += "\n\n" if text else ""
+            places.setdefault(" ".join(part.split()), (len(text), len(text) + len(part)))
+            text += part
+        gold.texts[doc] = text
         for asked in paper.each("qas"):
             topic = gold.ask(asked.name("question_id"), asked.get("question", str), asked)
             found: dict[str, tuple[Entry, list[str]]] = {}
@@ -208,16 +416,14 @@ def _read_beir(gold: GoldFile) -> None:
     header, *lines = gold.source.data.decode().splitlines() or [""]
     queries = _read_beside(gold, "queries.jsonl", "text") or {}
     corpus = _read_beside(gold, "corpus.jsonl")
-    expected = "expected query-id, corpus-id and score with tabs between"
+    expected, judged = "expected query-id, corpus-id and score with tabs between", set[Any]()
     if header != _BEIR_HEADER:
         raise gold.source.error("csv.columns", 1, f"{header[:80]!r} found; {expected}")
-    judged = set[tuple[str, str]]()
     for number, line in enumerate(lines, 2):
         where = Entry(gold, None, number, f"line {number}")
         try:
             query, doc, score = line.split("\t")
-            grade = float(score)
-            if not math.isfinite(grade):
+            if not math.isfinite(grade := float(score)):
                 raise ValueError(score)
         except ValueError:
             raise where.error(f": {line[:80]!r} found; {expected}", "csv.columns") from None
@@ -249,11 +455,9 @@ def _read_web_annotation(gold: GoldFile) -> None:
     root = gold.read()
     if isinstance(root.value, dict) and "first" in root.value:
         root = next(root.each("first"))
-    if isinstance(root.value, dict):
-        annotations = root.items("items") if "items" in root.value else iter([root])
-    else:
-        annotations = root.items()
-    for annotation in annotations:
+    is_one = isinstance(root.value, dict) and "items" not in root.value
+    name = "items" if isinstance(root.value, dict) else None
+    for annotation in [root] if is_one else root.items(name):
         bodies = [own.value for own in annotation.each("body")]
         named = [b for b in bodies if isinstance(b, dict) and b.get("purpose") in _ABOUT] or bodies
         topic = _name_part(next(iter(named), None), "value")
@@ -293,13 +497,10 @@ def _resolve_selectors(
     return span if finer is None else _resolve_selectors(doc, finer, "refinedBy", span)
 
 
-_Highlight = tuple[Entry, Sequence[str], tuple[Any, ...]]
-
-
 def _add_record(
-    record: Entry, doc: str, highlights: Sequence[_Highlight], assessor: str | None = None
+    record: Entry, doc: str, highlights: Sequence[Any], assessor: str | None = None
 ) -> None:
-    """Add what an assessor highlighted in a document: place in the file, labels, span.
+    """Add what an assessor highlighted in a document: entries with their labels and span.
 
     A topic is the field ``topic`` of the record, which judges the document, else the label of a
     highlight.
@@ -339,11 +540,9 @@ def _read_label_studio(gold: GoldFile) -> None:
                 if not labels:
                     gold.unread["regions that are not highlights"] += 1
                     continue
-                offsets = next(value.each("globalOffsets", optional=True), value)
-                quote = value.value.get("text")
-                place = (offsets.get("start", int), offsets.get("end", int))
-                quote = quote if isinstance(quote, str) else None
-                highlights.append((own, labels, (*place, quote)))
+                at, quote = next(value.each("globalOffsets", optional=True), value), value.value
+                text = quote["text"] if isinstance(quote.get("text"), str) else None
+                highlights.append((own, labels, (at.get("start", int), at.get("end", int), text)))
             _add_record(data, doc, highlights, None if who is None else str(who))
 
 
@@ -409,8 +608,6 @@ def _begins(pattern: str) -> Callable[[Source], bool]:
     return lambda source: re.search(pattern.encode(), source.head[1]) is not None
 
 
-_CHUNKING_HEADER = f"^(({'|'.join(_CHUNKING)})(,|\\s*$)){{3}}"
-_KILT = r'^\{(?=.*"input")(?=.*"output")(?=.*"provenance")'
 _DOCCANO = (
     r'^\{(?=.*"text"\s*:).*'
     r'("labels?"\s*:\s*\[\s*(\]|\[\s*\d+\s*,\s*\d+\s*,\s*")|"entities"\s*:\s*\[\s*(\]|.*"start_offset"))'
@@ -421,7 +618,7 @@ GOLD_FORMATS: dict[str, tuple[Callable[[Source], bool], Callable[[GoldFile], Non
     "legalbench-rag": (_holds('"tests"', '"query"', '"snippets"'), _read_legalbench_rag),
     "squad": (_holds('"data"', '"paragraphs"', '"answer_start"'), _read_squad),
     "bioasq": (_holds('"questions"', '"offsetInBeginSection"'), _read_bioasq),
-    "kilt": (_begins(_KILT), _read_kilt),
+    "kilt": (_begins(r'^\{(?=.*"input")(?=.*"output")(?=.*"provenance")'), _read_kilt),
     "qasper": (_holds('"full_text"', '"qas"', '"evidence"'), _read_qasper),
     "trec-genomics": (trec_genomics.is_gold, _read_genomics),
     "web-annotation": (_holds('"selector"', 'Selector"'), _read_web_annotation),
@@ -482,7 +679,7 @@ def _read(path: str | Path | Source, name: str | None) -> GoldFile:
             message = f"{len(found)} files in qrels; expected one, or name the file"
             raise InputError.at("gold.files", str(path), None, message)
         path = found[0]
-    source = path if isinstance(path, Source) else Source.open(path)
+    source = Source.of(path)
     name = name or detect_gold(source)
     if name is None:
         message = "unrecognised gold data; name the format, one of " + ", ".join(GOLD_FORMATS)

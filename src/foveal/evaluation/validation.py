@@ -21,14 +21,10 @@ from foveal.evaluation.presets import PRESETS, Preset, normalise_task
 from foveal.evaluation.rules import BY_DOCUMENT, Rule, align_alone, list_task_rules
 from foveal.files.source import Source, is_xml
 from foveal.formats import found_kind, parse_file, read_topics
+from foveal.formats.inex_runs import find_repeated_topics
+from foveal.formats.lines import find_other_names, line_ranks, list_notes
 from foveal.formats.markup import read_markup
 from foveal.formats.objects import header_of
-from foveal.formats.remarks import (
-    find_other_names,
-    find_repeated_topics,
-    line_ranks,
-    list_notes,
-)
 from foveal.model import Run, Topics
 from foveal.nexi import CAS, NexiError, matches, parse, tags_of
 from foveal.spans import Ints

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
+import secrets
 import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
@@ -33,20 +33,20 @@ def write_files(files: Mapping[str | Path, str | bytes]) -> None:
                 if target.is_symlink():
                     text = "is a loop of links; expected a file name"
                     raise InputError.at("file.unwritable", str(path), None, text)
+                if str(path) != "-" and target.is_dir():
+                    text = "is a directory; expected a file name"
+                    raise InputError.at("file.is_directory", str(path), None, text)
                 if str(path) == "-" or (target.exists() and not target.is_file()):
-                    if str(path) != "-" and target.is_dir():
-                        text = "is a directory; expected a file name"
-                        raise InputError.at("file.is_directory", str(path), None, text)
                     streams.append((path, data))  # it cannot be replaced
                     continue
-                handle, name = tempfile.mkstemp(dir=target.parent, prefix=".foveal-")
-                temporary = Path(name)
-                ready.append((temporary, target, path))
-                with os.fdopen(handle, "wb") as stream:
+                temporary = target.parent / f".foveal-{secrets.token_hex(8)}"
+                with temporary.open("xb") as stream:
+                    ready.append((temporary, target, path))
+                    if target.exists():
+                        temporary.chmod(target.stat().st_mode)
                     stream.write(data)
                     stream.flush()
                     os.fsync(stream.fileno())
-                temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
         for temporary, target, path in ready:
             with _explain_failure(path):
                 temporary.replace(target)
@@ -89,14 +89,12 @@ def write_folder(
         return
     with _explain_failure(path):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".foveal-"))
-        try:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".foveal-") as outer:
+            temporary = Path(outer, folder.name)
+            temporary.mkdir()
             for name, content in files.items():
                 (temporary / name).write_text(content, encoding="utf-8", newline="")
-            temporary.chmod(0o777 & ~_umask())
             temporary.replace(folder)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def check_folder(path: str | Path, *, replaceable: Collection[str] = ()) -> None:
@@ -122,9 +120,3 @@ def _explain_failure(path: str | Path) -> Iterator[None]:
     except OSError as error:
         text = f"cannot be written: {error.strerror}"
         raise InputError.at("file.unwritable", str(path), None, text) from None
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

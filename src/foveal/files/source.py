@@ -77,6 +77,11 @@ class Source:
         return cls(show_name(path), data, digest.hexdigest() if digest else None, thorough)
 
     @classmethod
+    def of(cls, given: str | Path | Source, **options: bool) -> Source:
+        """Return a source as it is, and that of a file opened with these options."""
+        return given if isinstance(given, Source) else cls.open(given, **options)
+
+    @classmethod
     def of_text(cls, text: str, path: str = "<text>", *, thorough: bool = False) -> Source:
         data = text.encode()
         return cls(path, data, hashlib.sha256(data).hexdigest(), thorough)
@@ -84,10 +89,7 @@ class Source:
     @cached_property
     def head(self) -> tuple[int, bytes]:
         """The first line that is neither blank nor a comment, with its number; 0 if none is."""
-        line = _LINE.search(self.data)
-        if line is None:
-            return 0, b""
-        return self.data.count(b"\n", 0, line.start(1)) + 1, line[1].rstrip()
+        return next(first_lines(self.data), (0, b""))
 
     @property
     def stem(self) -> str:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from foveal.errors import InputError, Problem, UsageError, counted
 from foveal.files.source import STDIN, first_lines, is_xml, list_files
 from foveal.files.source import Source as Source
+from foveal.formats.rows import raise_problems
 from foveal.model import Judgements, Run
 
 if TYPE_CHECKING:
@@ -37,8 +38,7 @@ class Parsed(NamedTuple):
 
     def checked(self) -> Any:
         """Return the content; raise all problems if there are any."""
-        if self.problems:
-            raise InputError(sorted(self.problems, key=lambda problem: problem.line or 0))
+        raise_problems(self.problems)
         return self.content
 
 
@@ -84,7 +84,7 @@ def parse_with(read: Callable[..., Any]) -> Callable[..., Parsed]:
     return lambda source, **texts: Parsed(read(source, **texts), [])
 
 
-def lazy_losses(function: str, **settings: str) -> Callable[[Any], list[str]]:
+def lazy_losses(function: str, **settings: Any) -> Callable[[Any], list[str]]:
     """Return a function of `foveal.formats.losses`, which is imported when it is called."""
     return lambda content: getattr(import_module("foveal.formats.losses"), function)(
         content, **settings
@@ -126,7 +126,7 @@ _SAVED = re.compile(rb'\s*\{\s*"meta"\s*:')
 
 def list_formats(kind: str | None = None) -> Iterator[Format]:
     """Yield the formats of a kind, or all, in the order of the table; those of others come last."""
-    for own in (kind,) if kind else get_args(Kind):
+    for own in (kind,) if kind else MODULES:
         for module in MODULES[own]:
             forms = import_module(f"foveal.formats.{module}").FORMATS
             yield from (form for form in forms if form.kind == own)
@@ -174,8 +174,7 @@ def detect_format(source: Source, kind: Kind) -> Format:
     number, first = source.head
     if not number:
         raise _report_empty(source, kind)
-    other = found_kind(source)
-    if other is not None:
+    if (other := found_kind(source)) is not None:
         found = f"this is a {other}" if other in ("run", "pool") else f"these are {other}"
     elif first.startswith(b"{"):
         return find_format("jsonl", kind)  # its parser names the bad line
@@ -249,9 +248,8 @@ def read_run(
     hashed : bool
         Keep the hash of the file in `Run.source`. It takes a tenth of the time of scoring.
     """
-    if not isinstance(path, Source):
-        path = Source.open(path, thorough=thorough, hashed=hashed)
-    run: Run = parse_file(path, "run", texts).checked()
+    source = Source.of(path, thorough=thorough, hashed=hashed)
+    run: Run = parse_file(source, "run", texts).checked()
     return run
 
 
@@ -272,10 +270,9 @@ def read_judgements(
     thorough : bool
         Count the fields that are not known, for `Judgements.unread`.
     """
-    parts: list[Judgements] = []
-    for path in list_files(paths, "judgements"):
-        source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
-        parts.append(parse_file(source, "judgements", texts).checked())
+    files = list_files(paths, "judgements")
+    sources = (Source.of(file, thorough=thorough) for file in files)
+    parts = [parse_file(source, "judgements", texts).checked() for source in sources]
     return parts[0] if len(parts) == 1 else Judgements.merged(parts)
 
 
@@ -288,12 +285,9 @@ def read_topics(
     """
     from foveal.model import Topics
 
-    parts = []
-    for path in list_files(paths, "topics"):
-        source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
-        source = source.in_lines()
-        parts.append(detect_format(source, "topics").parse(source).checked())
-    return Topics.merged(parts)
+    files = list_files(paths, "topics")
+    sources = (Source.of(file, thorough=thorough).in_lines() for file in files)
+    return Topics.merged([detect_format(own, "topics").parse(own).checked() for own in sources])
 
 
 def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = None) -> Parsed:
@@ -312,8 +306,7 @@ def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = Non
 
 def kind_of(path: str | Path | Source) -> str:
     """Return the kind of a file or of the first file of a directory: run, judgements or topics."""
-    first = list_files(path, "files")[0]
-    source = first if isinstance(first, Source) else Source.open(first)
+    source = Source.of(list_files(path, "files")[0])
     kind = found_kind(source.in_lines())
     if kind is None:
         message = "not recognised; expected a run, judgements or topics"
@@ -356,11 +349,9 @@ def _write(content: Any, path: str | Path, name: str, kind: Kind) -> None:
         write_file(path, written)
 
 
-# Names that are loaded when they are asked for, as reading runs and judgements does not need them.
-_HOME = {"read_pool": "pool_files", "read_results": "result_files", "write_pool": "pool_files"}
-
-
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"foveal.formats.{_HOME[name]}"), name)
+    """Load a name that reading runs and judgements does not need when it is asked for."""
+    home = {"read_pool": "pool_files", "read_results": "result_files", "write_pool": "pool_files"}
+    if name in home:
+        return getattr(import_module(f"foveal.formats.{home[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -150,8 +151,7 @@ def parse_run(source: Source) -> Parsed:
         return parsed
     unread = {UNKNOWN_FIELD + c.name: c.count() for c in frame if c.name not in _COLUMNS}
     unread["texts of results"] = table.frame["text"].count()
-    kept = {what: n for what, n in unread.items() if n}
-    return parsed._replace(content=replace(parsed.content, unread=kept or None))
+    return parsed._replace(content=replace(parsed.content, unread=+Counter(unread) or None))
 
 
 def _cast_columns(frame: pl.DataFrame, source: Source) -> RowTable:

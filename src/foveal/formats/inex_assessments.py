@@ -7,6 +7,7 @@ folder with a file for each topic and assessor.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import partial
 
 import numpy as np
@@ -73,10 +74,8 @@ def read_judgements(source: Source) -> Judgements:
     if rule not in graded.WHITESPACE:
         text = f"whitespace-text-node {rule!r}; expected {' or '.join(graded.WHITESPACE)}"
         raise source.error("judgements.header", line, text)
-    doc = [name or "" for name in markup.values(files, "name", "file")]
-    judged = pl.DataFrame(
-        {"doc": doc, "line": markup.line[files]}, schema_overrides={"doc": pl.String}
-    )
+    doc = pl.Series(markup.values(files, "name", "file"), dtype=pl.String).fill_null("")
+    judged = pl.DataFrame({"doc": doc, "line": markup.line[files]})
     nameless = RowRule("doc.missing", pl.col("doc") == "", "file without a name")
     problems = check_rules(source.path, judged, [nameless])
     number, row = markup.inside(files, "element", "path", "passage", "best-entry-point")
@@ -95,8 +94,7 @@ def read_judgements(source: Source) -> Judgements:
     places = places.cast({"size": pl.Int64}).sort("row", "bep", maintain_order=True)
     relevant = graded.mark_relevant(elements, len(files), scale)
     relevant[places.filter(~pl.col("bep"))["row"].to_numpy()] = True
-    if not places["size"].count():
-        places = places.drop("size")
+    places = places.drop([] if places["size"].count() else ["size"])
     collections = pl.Series(markup.values(files, "collection"), dtype=pl.String)
     collection = collections[0] if collections.n_unique() == 1 else None
     header = {"scale": scale, "whitespace": rule, "collection": collection, "version": version}
@@ -118,14 +116,13 @@ def read_judgements(source: Source) -> Judgements:
         elements=elements if len(elements) else None,
         places=places if len(places) else None,
         header={name: value for name, value in header.items() if value},
-        unread={what: n for what, n in unread.items() if n} or None,
+        unread=+Counter(unread) or None,
     )
     raise_problems(judgements.find_repeated())
     # A document is not judged if all its grades are unknown.
-    assessed, kept = listed["row"].to_numpy(), np.ones(len(files), dtype=bool)
-    kept[assessed] = False
-    kept[assessed[known]] = True
-    return judgements if kept.all() else judgements.only(kept)
+    assessed = listed["row"].to_numpy()
+    unknown = np.isin(range(len(files)), np.setdiff1d(assessed, assessed[known]))
+    return judgements.only(~unknown) if unknown.any() else judgements
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -210,10 +207,10 @@ def _check_writable(judgements: Judgements, scale: str) -> pl.DataFrame:
             check_rows(judgements, np.isin(range(len(judgements)), rows["row"]), what)
     wrong = graded.find_wrong_elements(path, elements.with_columns(line="row"), scale)
     raise_problems(judgements.problem(each.code, each.line or 0, each.text) for each in wrong)
-    names = [*judgements.topics, *judgements.assessors]
-    names += [value for value in header.values() if value and isinstance(value, str)]
+    values = [value for value in header.values() if value and isinstance(value, str)]
+    names = pl.Series([*judgements.topics, *judgements.assessors, *values], dtype=pl.String)
     texts = [*elements.select(pl.col(pl.String)), *places.select("start", "end")]
-    xml.refuse_unfit(path, None, pl.Series(names, dtype=pl.String), judgements.doc, *texts)
+    xml.refuse_unfit(path, None, names, judgements.doc, *texts)
     return elements
 
 

@@ -12,7 +12,7 @@ from foveal.files.source import Source
 from foveal.formats import Format, Parsed, lazy_losses
 from foveal.formats import markup as xml
 from foveal.formats.columns import RESULT_COLUMNS, parse_results
-from foveal.formats.rows import RowRule, RowTable, range_rule
+from foveal.formats.rows import RowRule, RowTable, check_rules, range_rule
 from foveal.model import Run
 
 _ROOT = "inex-submission"
@@ -77,7 +77,7 @@ def parse_run(source: Source) -> Parsed:
     return Parsed(run, problems)
 
 
-def _read_results(markup: xml.Markup) -> RowTable:
+def _read_results(markup: xml.ElementTable) -> RowTable:
     """Return the results as texts, without those that have a field twice."""
     source, problems = markup.source, list[Problem]()
     results, topics = markup.named("result"), markup.named("topic")
@@ -101,6 +101,16 @@ def _read_results(markup: xml.Markup) -> RowTable:
         passage=pl.when(ends != "").then(ends), line=pl.Series(markup.line[results])
     )
     return RowTable(frame).without(problems)
+
+
+def find_repeated_topics(markup: xml.ElementTable) -> list[Problem]:
+    """Find topics of a submission that have more than one element."""
+    topics = markup.named("topic")
+    names = pl.Series("name", markup.values(topics, "topic-id", "id"), dtype=pl.String)
+    frame, name = names.to_frame().with_columns(line=markup.line[topics]), pl.col("name")
+    text = "a second <topic> of {name}; expected one for each topic"
+    is_again = ~name.str.strip_chars().is_first_distinct() & name.is_not_null()
+    return check_rules(markup.source.path, frame, [RowRule("run.repeated_topic", is_again, text)])
 
 
 # -- writing ---------------------------------------------------------------------------------------

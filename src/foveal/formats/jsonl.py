@@ -56,9 +56,8 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
         note = Tally(taken_whole, len(whole), [(first, unknown)])
         # The first such result of the file may be in another part of it.
         notes += (note,) if note or source.lines is not None else ()
-    if number := table.frame["text"].count():
-        unread["texts of results"] = number
-    run = replace(run, notes=notes, unread=unread or None)
+    unread["texts of results"] = table.frame["text"].count()
+    run = replace(run, notes=notes, unread=+unread or None)
     return parsed._replace(content=run)
 
 
@@ -207,8 +206,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         problems += checked.problems
         elements = checked.elements.drop("line") if len(checked.elements) else None
         known |= {} if checked.scale is None else {"scale": checked.scale}
-        if len(checked.elements) < len(flat):
-            unread[graded.UNKNOWN_GRADES] = len(flat) - len(checked.elements)
+        unread[graded.UNKNOWN_GRADES] = len(flat) - len(checked.elements)
         relevant = graded.mark_relevant(checked.elements, len(given), checked.scale)
         if has_text:
             positive = (pl.col("end") > pl.col("start")) & (pl.col("grade").fill_null(1.0) > 0)
@@ -228,7 +226,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         has_text=has_text,
         elements=elements,
         header=known,
-        unread=unread or None,
+        unread=+unread or None,
         topics_without_documents=topics,
         notes=notes,
     )

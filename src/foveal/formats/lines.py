@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -332,6 +332,55 @@ def keeps_scores(run: Run) -> bool:
         return False
     falls = mark_falling(run.topic, run.score) | (run.topic[1:] != run.topic[:-1])
     return bool(falls.all())
+
+
+# -- remarks on runs: oddities that readers accept -------------------------------------------------
+
+
+def _read_field(source: Source, run: Run, at: int) -> pl.DataFrame:
+    """Return a field of the lines of the run's results as ``name``, and ``line``."""
+    frame, _ = split_fields(source, map(str, range(at + 2)))
+    return frame.select("line", name=str(at)).filter(np.isin(frame["line"], run.line))
+
+
+def line_ranks(source: Source, run: Run) -> Ints | None:
+    """Return the fourth fields of a run of lines, ordered as `run`; None if not all are ranks."""
+    if not head_fields(source):
+        return None
+    frame = _read_field(source, run, 3)
+    rank = frame["name"].cast(pl.Int64, strict=False)
+    return None if rank.null_count() else rank.to_numpy()[np.searchsorted(frame["line"], run.line)]
+
+
+def find_other_names(source: Source, run: Run) -> list[Problem]:
+    """Find names of the run other than the one on its first line, each where it first occurs."""
+    from foveal.formats.trec_genomics import is_run_line
+
+    fields = head_fields(source)
+    at = 5 + is_run_line(fields)  # in TREC Genomics the name is one further
+    if len(fields) <= at:  # no line has a name
+        return []
+    frame = _read_field(source, run, at)
+    first = frame["name"][0]
+    is_other = pl.col("name").is_first_distinct() & (pl.col("name") != first)
+    text = f"the run is called {{name}} here, but {first!r} before; expected one run in a file"
+    return check_rules(source.path, frame, [RowRule("run.name", is_other, text)])
+
+
+def list_notes(run: Run) -> Iterator[Problem]:
+    """List the warnings of the reader, with their lines."""
+    path = run.source.path
+    for note in run.notes:
+        if not (isinstance(note, Note) and note.code == GROUPED.code):
+            first = note.items[0] if isinstance(note, Tally) and note.items else None
+            yield Problem("run.note", path, first[0] if isinstance(first, tuple) else first, note)
+            continue
+        order = np.argsort(run.line, kind="stable")
+        topic, line = run.topic[order], run.line[order]
+        opens = np.flatnonzero(np.diff(topic, prepend=-1))
+        for at in opens[~pl.Series(topic[opens]).is_first_distinct().to_numpy()].tolist():
+            text = f"topic {run.topics[topic[at]]!r} comes back after another one; the lines of a "
+            yield Problem(note.code, path, int(line[at]), f"{text}topic are not together")
 
 
 # -- judgements of passages ------------------------------------------------------------------------

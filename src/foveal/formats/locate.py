@@ -114,7 +114,7 @@ class TextSpan:
     suffix: str | None = None  # the text after it
     within: TextSpan | None = None  # the span that this one refines: offsets count from its start
     is_loose: bool = False  # white space and ways to write a character of the quote do not matter
-    together: Sequence[str] = ()  # the quotes that show which document it is
+    together: Sequence[str] | None = None  # the quotes that show which document it is
 
 
 class PlacedSpan(NamedTuple):
@@ -287,12 +287,9 @@ class TextLocator:
         elif not places:
             code, message = "span.not_found", f"{shown} not in document {doc!r}"
         else:
-            where = some([str(start) for start, _ in places])
-            code, message = (
-                "span.ambiguous",
-                f"{shown} in document {doc!r} {len(places)} times, at ",
-            )
-            message += f"{where}; give start and end, or the prefix or suffix of a quote"
+            where = f"{len(places)} times, at {some([str(start) for start, _ in places])}"
+            code, message = "span.ambiguous", f"{shown} in document {doc!r} {where}; "
+            message += "give start and end, or the prefix or suffix of a quote"
         raise UnplacedSpanError(code, message)
 
     def place_all(
@@ -330,15 +327,15 @@ def place_rows(
     """
     frame = frame.with_columns(size=pl.lit(None, dtype=pl.Int64)).with_row_index("at")
     asked = frame if is_asked is None else frame.filter(is_asked)
-    together = dict[int, list[str]]()
     if "object" in frame.columns:
         unnamed = asked.filter(pl.col("doc").fill_null("") == "")
-        together = dict(unnamed.group_by("object").agg("text").iter_rows())
+        quotes = unnamed.group_by("object").agg(together="text")
+        asked = asked.join(quotes, on="object", how="left", maintain_order="left")
     spans = []
     for row in asked.iter_rows(named=True):
-        quotes = together.get(row.get("object", -1), ())
-        given: dict[str, Any] = {n: row.get(n) for n in ("start", "end", "prefix", "suffix")}
-        span = TextSpan(row["doc"] or None, quote=row["text"], together=quotes, **given)
+        names = ("start", "end", "prefix", "suffix", "together")
+        given: dict[str, Any] = {name: row.get(name) for name in names}
+        span = TextSpan(row["doc"] or None, quote=row["text"], **given)
         spans.append((row["line"], where.format(**row), span))
     placed: list[Any] = locator.place_all(spans, path)
     found = pl.DataFrame(

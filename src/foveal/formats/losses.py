@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from foveal.formats.inex_assessments import WITHOUT_GRADES
 from foveal.formats.lines import keeps_scores, one_word
 from foveal.model import Judgements, Run, Topics
-
-_TREC_TOPIC = ("id", "title", "description", "narrative", "keywords")
 
 
 def run_losses(run: Run, keeps: str) -> list[str]:
@@ -76,13 +73,9 @@ def judgement_losses(judgements: Judgements, form: str) -> list[str]:
     return [*losses, *(f"the {name} {header[name]}" for name in lost)]
 
 
-def topic_losses(topics: Topics, form: str) -> list[str]:
+def topic_losses(topics: Topics, left_out: Collection[str] = ()) -> list[str]:
     """List what a file does not hold of topics, each as ``what: how many``."""
-    counts = dict[str, int]()
-    if form == "trec":
-        rows = [asdict(topic) for topic in topics]
-        names = [name for name in (rows or [{}])[0] if name not in _TREC_TOPIC]
-        counts = {name: sum(row[name] is not None for row in rows) for name in names}
+    counts = {n: sum(getattr(topic, n) is not None for topic in topics) for n in left_out}
     return _list_counts(topics.unread, counts)
 
 

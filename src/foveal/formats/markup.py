@@ -30,7 +30,7 @@ _FIT = rf"^[^{_CONTROLS}{BLANKS}]([^{_CONTROLS}]*[^{_CONTROLS}{BLANKS}])?$"
 XPATH = rf"^/[^{BLANKS}]+$"
 
 
-class Markup(NamedTuple):
+class ElementTable(NamedTuple):
     """The elements of one file in document order, numbered from 0.
 
     Functions take tags in lower case with hyphens, however the file spells them.
@@ -40,16 +40,11 @@ class Markup(NamedTuple):
     tags: list[str]
     line: Ints
     attributes: dict[int, dict[str, str]]
-    depth: Ints
-    """Number of elements around each element."""
-    end: Ints
-    """The number of the first element that begins after the end of each."""
-    by_tag: dict[str, list[int]]
-    """The elements with each tag, as the file spells it."""
-    pieces: list[str]
-    """All text, in order."""
-    pieces_before: tuple[list[int], list[int]]
-    """Pieces of text before the opening and the closing tag of each element."""
+    depth: Ints  # number of elements around each
+    end: Ints  # the number of the first element that begins after the end of each
+    by_tag: dict[str, list[int]]  # the elements with each tag, as the file spells it
+    pieces: list[str]  # all text, in order
+    pieces_before: tuple[list[int], list[int]]  # pieces before opening and closing tags
 
     def named(self, *tags: str) -> Ints:
         """Return the numbers of the elements with one of these tags."""
@@ -101,7 +96,7 @@ def find_root(source: Source) -> str:
         return ""
 
 
-def read_markup(source: Source) -> Markup:
+def read_markup(source: Source) -> ElementTable:
     """Parse a file into its elements; malformed XML is an error with line and column."""
     tags, pieces, unclosed = list[str](), list[str](), list[int]()
     attributes: dict[int, dict[str, str]] = {}
@@ -136,8 +131,8 @@ def read_markup(source: Source) -> Markup:
         message = f"not valid XML, column {error.column}: {error.message}"
         raise source.error(error.code, (error.line or 1) + skipped, message) from None
     line, depth, end = (np.array(column, dtype=np.int64) for column in (lines, depths, ends))
-    before = opened, closed
-    return Markup(source, tags, line + skipped, attributes, depth, end, by_tag, pieces, before)
+    text = pieces, (opened, closed)
+    return ElementTable(source, tags, line + skipped, attributes, depth, end, by_tag, *text)
 
 
 def escape_xml(text: str | pl.Expr) -> Any:

@@ -21,7 +21,6 @@ from foveal.errors import InputError, Problem
 from foveal.files.source import Source
 from foveal.formats import JSON_FORMATS, Kind
 from foveal.formats.rows import RowTable, number_lines, raise_problems
-from foveal.spans import Ints
 
 UNKNOWN_FIELD = "unknown field "  # precedes the name of such a field in lists of losses
 GIVE_TEXTS = (
@@ -173,7 +172,7 @@ def _find_type(kind: Any) -> Any:
 # -- fields that no reader knows -------------------------------------------------------------------
 
 
-def unknown_fields(source: Source, known: Collection[str], header_line: int) -> dict[str, int]:
+def unknown_fields(source: Source, known: Collection[str], header_line: int) -> Counter[str]:
     """Count the fields of objects that are not `known`, as losses list them.
 
     It takes as long as reading, and is done for thorough sources only.
@@ -182,17 +181,10 @@ def unknown_fields(source: Source, known: Collection[str], header_line: int) -> 
     for line in source.data.split(b"\n")[header_line:] if source.thorough else ():
         with suppress(ValueError):  # a blank line, a comment or a bad line
             names.update(name for name in loads(line, _decode_object) if name not in known)
-    return {UNKNOWN_FIELD + name: count for name, count in names.items()}
+    return Counter({UNKNOWN_FIELD + name: count for name, count in names.items()})
 
 
 # -- units of offsets ------------------------------------------------------------------------------
-
-
-def count_units(text: str, unit: str) -> Ints:
-    """Return the units before each character of a text, and those of all of it."""
-    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    width = 1 + sum((points > last for last in _LAST_CHARACTERS[unit]), np.zeros_like(points))
-    return np.append(0, np.cumsum(width, dtype=np.int64))
 
 
 def to_codepoints(
@@ -220,7 +212,10 @@ def to_codepoints(
                 message = f"document {name!r} is not among the texts"
                 problems.append(Problem("texts.missing", path, own["line"][0], message))
                 continue
-            starts, at = count_units(texts[str(name)], unit), own["at"].to_numpy()
+            # The units before each character of the text, and those of all of it.
+            points = np.frombuffer(texts[str(name)].encode("utf-32-le", "surrogatepass"), np.uint32)
+            width = 1 + sum(points > last for last in _LAST_CHARACTERS[unit])
+            starts, at = np.append(0, np.cumsum(width, dtype=np.int64)), own["at"].to_numpy()
             found = np.searchsorted(starts, at)
             result.scatter(own["index"], found)
             is_wrong = starts[np.minimum(found, len(starts) - 1)] != at

@@ -121,7 +121,7 @@ def read_pool(path: str | Path | Source) -> Pool:
     >>> pool, pool.entries["rank"].to_list()
     (<Pool: 1 topics, 1 documents>, [2])
     """
-    source = path if isinstance(path, Source) else Source.open(path)
+    source = Source.of(path)
     if not header_of(source)[0]:
         message = f"this is no pool; expected a first line with format {FORMAT!r}"
         raise source.error("pool.format", None, message)

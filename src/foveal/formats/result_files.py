@@ -86,7 +86,7 @@ def read_results(path: str | Path | Source) -> Results:
     """Read results saved by ``foveal evaluate -f json``, without scoring again."""
     import msgspec
 
-    source = path if isinstance(path, Source) else Source.open(path)
+    source = Source.of(path)
     source.check_utf8()
     try:
         results = Results.from_json(source.data)

@@ -31,6 +31,7 @@ _TAG = re.compile(
     r"<(/?)(top|num|title|desc|narr|con|head|dom|smry|fac|def|nat|time)>", re.IGNORECASE
 )
 
+_NOT_IN_TREC = ("castitle", "phrasetitle", "parent", *_DECLARED)
 Record = dict[str, str | None]  # the fields of a topic, with its id
 
 
@@ -38,21 +39,19 @@ def _make_topics(
     source: Source, records: Iterable[tuple[int, Record]], problems: list[Problem]
 ) -> Topics:
     """Return topics from records with their lines; empty texts are none."""
-    topics, lines = list[Topic](), list[int]()
+    topics = list[tuple[int, Topic]]()
     for line, record in records:
         fields = {name: (value or "").strip(xml.BLANKS) or None for name, value in record.items()}
-        name = fields.pop("id")
-        if name is None:
+        if (name := fields.pop("id")) is None:
             problems.append(Problem("topic.missing", source.path, line, "topic without an id"))
         elif name == ALL:
             problems.append(Problem("topic.reserved", source.path, line, RESERVED))
-        else:
-            topics.append(Topic(name, **fields))
-            lines.append(line)
+        topics.append((line, Topic(name or "", **fields)))
     raise_problems(problems)
     if not topics:
         raise source.error("topics.empty", None, "the topics are empty: the file holds none")
-    return Topics.of(topics, line=lines, source=source.provenance)
+    lines, own = zip(*topics, strict=True)
+    return Topics.of(own, line=lines, source=source.provenance)
 
 
 def read_xml(source: Source) -> Topics:
@@ -188,7 +187,7 @@ Each `<topic id="...">` or `<inex_topic topic_id="...">` holds `<title>`, `<cast
         lambda source: re.match("topics?$|inex-topic", xml.find_root(source)) is not None,
         parse_with(read_xml),
         write_xml,
-        lazy_losses("topic_losses", form="inex"),
+        lazy_losses("topic_losses"),
     ),
     Format(
         "jsonl",
@@ -201,7 +200,7 @@ Each `<topic id="...">` or `<inex_topic topic_id="...">` holds `<title>`, `<cast
         lambda source: json_kind(source) == "topics",
         parse_with(read_json),
         write_json,
-        lazy_losses("topic_losses", form="jsonl"),
+        lazy_losses("topic_losses"),
     ),
     Format(
         "trec",
@@ -214,6 +213,6 @@ Each `<top>` holds `<num> Number:`, `<title>`, `<desc> Description:`, `<narr> Na
         lambda source: xml.find_root(source) == "top",
         parse_with(read_trec),
         write_trec,
-        lazy_losses("topic_losses", form="trec"),
+        lazy_losses("topic_losses", left_out=_NOT_IN_TREC),
     ),
 )
