@@ -40,13 +40,14 @@ COLUMNS: dict[str, Any] = {
     **dict.fromkeys(_TEXTS, pl.String),
     **dict.fromkeys(("start", "end", "rank", "tokens", "length", "bep", "line"), pl.Int64),
     **dict.fromkeys(("score", "grade"), pl.Float64),
-    **dict.fromkeys(("sets", "aspects"), pl.List(pl.String)),
+    **dict.fromkeys(("sets", "slots", "aspects"), pl.List(pl.String)),
 }
 """The columns that any table may have, and their types."""
 _OF_RUN = (*("topic", "doc", "start", "end", "score"), "rank", "xpath", "text", "tokens")
 OF_JUDGEMENTS = (
     *("topic", "doc", "start", "end", "grade"),
-    *("text", "prefix", "suffix", "assessor", "length", "bep", "sets", "aspects"),
+    *("text", "prefix", "suffix", "assessor", "length", "bep"),
+    *("sets", "slots", "aspects"),
 )
 
 _USUAL = {
@@ -167,10 +168,11 @@ def judgements_of(
     """Return judgements from Python objects, called `name` in messages.
 
     `objects` are ``{topic: [span, ...]}`` where a span is a tuple ``(doc, start, end)`` with the
-    grade as an optional fourth, a dict, which may name the evidence ``sets`` it belongs to, or an
-    object of a framework; or ``{topic: {doc: [(start, end), ...]}}``, where an empty list is a
-    document judged not relevant, and a dict of ``spans``, ``length`` and ``bep`` may replace a
-    list. Or a frame of Polars or pandas, or a list of dicts or tuples that begin with the topic.
+    grade as an optional fourth, a dict, which may name the evidence ``sets`` it belongs to or the
+    ``slots`` it can fill, or an object of a framework; or ``{topic: {doc: [(start, end), ...]}}``,
+    where an empty list is a document judged not relevant, and a dict of ``spans``, ``length`` and
+    ``bep`` may replace a list. Or a frame of Polars or pandas, or a list of dicts or tuples that
+    begin with the topic.
     Rows without start and end are documents judged not relevant, unless no row has them: then
     ``grade`` judges whole documents. `doc` is the field that names the document, or a function of
     the object. `texts` of documents give their lengths; spans are compared with them or placed by

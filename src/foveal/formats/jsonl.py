@@ -112,7 +112,7 @@ def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
 # Names in the header and ours for them; ``version`` there is that of the format.
 _KEPT = {name: name for name in ("collection", "scale", "whitespace")}
 _KEPT |= {"assessments-version": "version"}
-_LABELS = ("sets", "aspects")  # lists of names that a span may have
+_LABELS = ("sets", "slots", "aspects")  # lists of names that a span may have
 _SPAN: dict[str, Any] = {
     **dict.fromkeys(("start", "end"), pl.Int64),
     "grade": pl.Float64,
@@ -431,8 +431,9 @@ there is no score. Header fields and their defaults: `run` (the stem of the file
 sizes of [their scale](#judgements-inex) |
 
 A span may carry `grade` (1 if absent; 0 is not relevant), `quote`, `prefix` and `suffix`, which can
-be [verified](anchors.md); `sets` names its [evidence sets](evidence.md), as in `["a1", "a2"]`, and
-`aspects` its aspects, for [measures of TREC Genomics](other-tools.md). A span with a `quote` and no
+be [verified](anchors.md); `sets` names its [evidence sets](evidence.md), as in `["a1", "a2"]`,
+`slots` the [slots](slots.md) that it can fill, as in `["born"]`, and `aspects` its aspects, for
+[measures of TREC Genomics](other-tools.md). A span with a `quote` and no
 offsets is [located](anchors.md#quotes) in the text of its document, which commands take with
 `--texts`, or `-C` with `--documents`, and Python with `texts=`. A line may also be one quote,
 without `spans`; lines of one topic and document belong together.

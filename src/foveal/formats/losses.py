@@ -55,6 +55,7 @@ def judgement_losses(judgements: Judgements, form: str) -> list[str]:
         "judged topics without a document": len(own.topics_without_documents),
         "quotes": 0 if own.quotes is None else own.quotes["quote"].count(),
         "spans of evidence sets": 0 if own.sets is None else int((own.sets.list.len() > 0).sum()),
+        "spans with slots": 0 if own.slots is None else int((own.slots.list.len() > 0).sum()),
         "aspects of spans": 0 if own.aspects is None else int((own.aspects.list.len() > 0).sum()),
         "grades other than 1": 0 if grade is None else int(((grade != 1) & (grade > 0)).sum()),
         "spans that are not relevant": 0 if grade is None else int((grade <= 0).sum()),

@@ -14,12 +14,13 @@ from foveal.measures.chunk_retrieval import unite_spans
 from foveal.measures.measure import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.spans import Ints
 
-_NEVER = np.iinfo(np.int64).max
+NEVER = np.iinfo(np.int64).max
+SHARE = Number(1.0, "share of a passage that must be found of it", low=0.001, high=1)
 Limit = tuple[tuple[int, ...], str, int | None]  # the further arguments of `readings`
 
 
 class SetPassages(NamedTuple):
-    """The passages of all evidence sets, topic by topic and set by set.
+    """The passages of all evidence sets or slots, topic by topic and set by set.
 
     Within a set and a document they are disjoint: spans that overlap or touch are one passage.
     """
@@ -31,7 +32,9 @@ class SetPassages(NamedTuple):
     weight: Floats
 
 
-class _EvidenceMeasure(Measure):
+class BudgetedMeasure(Measure):
+    """A measure of what the first results hold, or what fits into a budget."""
+
     section = "12"
     source = "Foveal; alternatives and conjunctions as in annotated question answering"
     cutoff = Cutoff.RANK_OPTIONAL
@@ -43,27 +46,29 @@ class _EvidenceMeasure(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (Need.TEXT, Need.RELEVANT_SPANS if self.budget is None else Need.SPANS)
 
-    def notes(self, gold: Gold) -> tuple[str, ...]:
-        own = gold.cached(_list_passages, "none")
-        if len(np.unique(own.set)) > np.count_nonzero(np.diff(own.bounds)):
-            return ()
-        return ("no topic has more than one evidence set, of all its relevant text",)
-
     @property
     def limit(self) -> Limit | None:
         """The budget with its unit and rank; None if all results are read."""
         return None if self.budget is None else ((int(self.budget),), self.unit, self.rank)
 
 
-def _find_evidence(
-    topic: TopicView, weight: str, limit: Limit | None
+class _EvidenceMeasure(BudgetedMeasure):
+    def notes(self, gold: Gold) -> tuple[str, ...]:
+        own = gold.cached(_list_passages, "none")
+        if len(np.unique(own.set)) > np.count_nonzero(np.diff(own.bounds)):
+            return ()
+        return ("no topic has more than one evidence set, of all its relevant text",)
+
+
+def find_evidence(
+    topic: TopicView, whole: SetPassages, limit: Limit | None
 ) -> tuple[SetPassages, tuple[Ints, Ints, Ints]]:
     """Return the passages of a topic, sets numbered from 0, and what results cover of them.
 
-    That is, by passage and then by result: passage, result, and characters covered first.
+    That is, by passage and then by result: passage, result, and characters covered first. `whole`
+    has the passages of all topics.
     """
     gold = topic.alignment.gold
-    whole = gold.cached(_list_passages, weight)
     own = slice(int(whole.bounds[topic.at]), int(whole.bounds[topic.at + 1]))
     number = np.unique(whole.set[own], return_inverse=True)[1]
     bounds = np.array([0, len(number)])
@@ -102,7 +107,7 @@ def _read_pieces(topic: TopicView, limit: Limit) -> spans.Pieces:
 
 
 class _Complete(_EvidenceMeasure):
-    share = Number(1.0, "share of a passage that must be found of it", low=0.001, high=1)
+    share = SHARE
 
     def find_completion(self, topic: TopicView) -> int | None:
         """Return the rank from 1 at which a set is first complete; None if none ever is."""
@@ -111,14 +116,24 @@ class _Complete(_EvidenceMeasure):
 
 
 def _complete_set(topic: TopicView, share: float, limit: Limit | None) -> int:
-    """Return the rank from 1 at which a set is first complete; `_NEVER` if none ever is."""
-    own, (passage, result, size) = topic.cached(_find_evidence, "none", limit)
-    found, last = find_covering(own.end - own.start, share, passage, result, size)
-    rank = np.full(len(own.start), _NEVER)
-    rank[found] = last + 1
+    """Return the rank from 1 at which a set is first complete; `NEVER` if none ever is."""
+    own, rank = rank_passages(
+        topic, topic.alignment.gold.cached(_list_passages, "none"), share, limit
+    )
     of_set = np.zeros(int(own.set.max(initial=-1)) + 1, dtype=np.int64)
     np.maximum.at(of_set, own.set, rank)
-    return int(of_set.min(initial=_NEVER))
+    return int(of_set.min(initial=NEVER))
+
+
+def rank_passages(
+    topic: TopicView, whole: SetPassages, share: float, limit: Limit | None
+) -> tuple[SetPassages, Ints]:
+    """Return the passages of a topic and the rank from 1 at which each is found, else `NEVER`."""
+    own, (passage, result, size) = find_evidence(topic, whole, limit)
+    found, last = find_covering(own.end - own.start, share, passage, result, size)
+    rank = np.full(len(own.start), NEVER)
+    rank[found] = last + 1
+    return own, rank
 
 
 def find_covering(
@@ -183,7 +198,7 @@ class EvidenceRecall(_EvidenceMeasure):
     weight = Choice("none|grade", "whether characters count by their grade")
 
     def score_topic(self, topic: TopicView) -> float:
-        own, (passage, result, size) = topic.cached(_find_evidence, self.weight, self.limit)
+        own, (passage, result, size) = topic.cached(_find_set_evidence, self.weight, self.limit)
         if self.rank is not None:
             size = np.where(result < self.rank, size, 0)
         found = np.bincount(passage, size, len(own.start))
@@ -212,6 +227,13 @@ class EvidenceReciprocalRank(_Complete):
         return 0.0 if rank is None else 1 / rank
 
 
+def _find_set_evidence(
+    topic: TopicView, weight: str, limit: Limit | None
+) -> tuple[SetPassages, tuple[Ints, Ints, Ints]]:
+    """Return the passages of the sets of a topic, and what results cover of them."""
+    return find_evidence(topic, topic.alignment.gold.cached(_list_passages, weight), limit)
+
+
 def _list_passages(gold: Gold, weight: str) -> SetPassages:
     """Return the passages of all sets; with ``weight=grade`` as a layer for every grade."""
     truth = gold.judgements
@@ -228,15 +250,29 @@ def _list_passages(gold: Gold, weight: str) -> SetPassages:
     levels = np.unique(grade) if len(grade) else np.ones(1)
     layers = []
     for level, added in zip(levels, np.diff(levels, prepend=0.0), strict=True):
-        kept = np.flatnonzero(grade >= level)
-        both = np.stack([group[kept], row[kept]])
-        _, head, code = np.unique(both, axis=1, return_index=True, return_inverse=True)
-        own, low, high = unite_spans(code.reshape(-1), start[kept], end[kept])
-        head = kept[head[own]]
-        layers.append((row[head], group[head], low, high, np.full(len(own), added)))
+        kept = grade >= level
+        united = unite_passages(row[kept], group[kept], start[kept], end[kept])
+        layers.append((*united, np.full(len(united[0]), added)))
     row, group, start, end, added = (np.concatenate(column) for column in zip(*layers, strict=True))
+    return arrange_passages(gold, row, group, start, end, added)
+
+
+def unite_passages(row: Ints, group: Ints, start: Ints, end: Ints) -> tuple[Ints, ...]:
+    """Return row, group, start and end of passages: spans of a row and group that meet are one."""
+    both = np.stack([group, row])
+    _, head, code = np.unique(both, axis=1, return_index=True, return_inverse=True)
+    own, low, high = unite_spans(code.reshape(-1), start, end)
+    head = head[own]
+    return row[head], group[head], low, high
+
+
+def arrange_passages(
+    gold: Gold, row: Ints, group: Ints, start: Ints, end: Ints, weight: Floats
+) -> SetPassages:
+    """Return passages topic by topic and group by group, on the axis of `gold`."""
+    truth = gold.judgements
     topic = truth.topic[row]
     order = np.lexsort((start, row, group, topic))
     base = gold.base[row][order]
     bounds = np.searchsorted(topic[order], np.arange(len(truth.topics) + 1))
-    return SetPassages(bounds, group[order], start[order] + base, end[order] + base, added[order])
+    return SetPassages(bounds, group[order], start[order] + base, end[order] + base, weight[order])

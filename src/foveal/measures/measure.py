@@ -421,6 +421,7 @@ FAMILIES = {
     "fetch_browse": "FBarticle FBelement",
     "characters": "HiP HiR HiF iP AiP MAiP charP char_prec charR char_rec charF char_f1",
     "evidence_sets": "answered evR evRR",
+    "slots": "slotR slotsAll",
     "in_context": "gP gR gRw gR' AgP MAgP AgPw AgP' MAgP' igP BEPD",
     "eprum": "GR EPRUM EPRUMk PRUM",
     "t2i": "T2I T2IP T2IR T2Ieffort T2IcharP T2IcharR",

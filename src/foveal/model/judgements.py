@@ -38,9 +38,12 @@ _ROW_COLUMNS = (
     "declared",
     "assessor",
 )
-_SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
-_TABLES = frozenset(["elements", "places", "evidence"])
-_COMBINED = _TABLES | {"sets"}  # the columns that need more than their spans to be combined
+_SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "slots", "aspects")
+_TABLES = frozenset(["elements", "places", "evidence", "alternatives"])
+_COMBINED = _TABLES | {
+    "sets",
+    "slots",
+}  # the columns that need more than their spans to be combined
 
 Bools = npt.NDArray[np.bool_]
 
@@ -96,6 +99,9 @@ class Judgements(Columns, FromFiles):
     sets: pl.Series | None = None
     """The evidence sets that each span belongs to, null or empty where it belongs to all. The spans
     of a set, over all documents of the topic, answer it together; any set answers it."""
+    slots: pl.Series | None = None
+    """The slots that each span can fill, null or empty where it fills none. A topic needs one span
+    for each of its slots, from any document."""
     aspects: pl.Series | None = None
     """The aspects of the topic that each span is about (TREC Genomics)."""
     elements: pl.DataFrame | None = None
@@ -108,6 +114,9 @@ class Judgements(Columns, FromFiles):
     evidence: pl.DataFrame | None = None
     """After `combined`, where spans have sets or grades: ``row``, ``set``, ``start``, ``end`` and
     ``grade`` of the spans of every set, as they were judged."""
+    alternatives: pl.DataFrame | None = None
+    """After `combined`, where spans have slots: ``row``, ``slot``, ``start`` and ``end`` of the
+    spans that can fill every slot. Slots are numbered through all topics."""
     has_text: bool = True
     """False for judgements of whole documents (TREC), and of elements and passages that only a
     collection can resolve to spans."""
@@ -169,13 +178,14 @@ class Judgements(Columns, FromFiles):
     ) -> Judgements:
         """Return judgements from dicts: topic to document to ``spans``, ``length``, ``bep``.
 
-        ``sets`` may name the evidence sets of each span, None for all of them.
+        ``sets`` may name the evidence sets of each span, None for all of them, and ``slots`` the
+        slots that each can fill, None for none.
 
         >>> Judgements.from_highlights({"1": {"D1": {"spans": [(10, 40)], "length": 100}}})
         <Judgements: 1 topics, 1 documents judged, 1 relevant>
         """
         rows = [
-            {"spans": (), "sets": None, **entry, "topic": topic, "doc": doc}
+            {"spans": (), **entry, "topic": topic, "doc": doc}
             for topic, docs in judged.items()
             for doc, entry in docs.items()
         ]
@@ -184,15 +194,17 @@ class Judgements(Columns, FromFiles):
         spans = [span for row in rows for span in row["spans"]]
         start, end = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
         counts = np.array([len(row["spans"]) for row in rows], dtype=np.int64)
-        sets = None
-        if any(row["sets"] for row in rows):
-            named = [own for row in rows for own in row["sets"] or [None] * len(row["spans"])]
+        labels = dict[str, Any]()
+        for label in ("sets", "slots"):
+            if not any(row.get(label) for row in rows):
+                continue
+            named = [own for row in rows for own in row.get(label) or [None] * len(row["spans"])]
             if len(named) != len(spans):
                 given = counted(len(named), "list")
-                raise UsageError(f"{given} of sets for {len(spans)} spans; expected one each")
+                raise UsageError(f"{given} of {label} for {len(spans)} spans; expected one each")
             named = [None if names is None else [*names] for names in named]
-            sets = pl.Series(named, dtype=pl.List(pl.String))
-        return cls.from_rows(frame, counts, start, end, source=Provenance(name), sets=sets)
+            labels[label] = pl.Series(named, dtype=pl.List(pl.String))
+        return cls.from_rows(frame, counts, start, end, source=Provenance(name), **labels)
 
     def __repr__(self) -> str:
         return (
@@ -350,7 +362,7 @@ class Judgements(Columns, FromFiles):
         those that all of them did. An element gets the strongest assessment that as many of them
         give it or a stronger one. The best entry point is the first one in reading order; where
         several must agree, the first inside the text they agree on. Evidence sets stay those of
-        their assessors, each cut to the text that is kept.
+        their assessors; slots of one name are one slot. Both are cut to the text that is kept.
         """
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
