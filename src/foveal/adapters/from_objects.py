@@ -99,6 +99,8 @@ def run_of(
     [9.5, 7.25]
     >>> run_of({"1": [{"doc": "d1", "text": "ferry"}]}, texts={"d1": "a ferry"}).start.tolist()
     [2]
+    >>> run_of({"1": [("d1", 20, 40)], "2": []}).topics_without_results
+    ('2',)
     """
     locator, frame = TextLocator(texts, unplaced=unplaced), frame_of(results)
     if name is None and frame is not None and "run" in frame.columns and len(frame):
@@ -123,8 +125,11 @@ def run_of(
         rows = rows.with_columns(start=start.otherwise(0), end=end.otherwise("size"))
     rows = rows.with_columns(bep=pl.lit(None, dtype=pl.Int64))
     run: Run = parse_results(RowTable(rows), Source(name, b"", ""), name=name).checked()
+    lists = results.items() if isinstance(results, Mapping) else ()
+    nothing = tuple(str(topic) for topic, own in lists if not own)
     length = None if texts is None else rows["size"].to_numpy()[run.line - 1]
-    return run.with_columns(length=length, notes=(*notes, *run.notes), source=Provenance(name))
+    run = run.with_columns(length=length, notes=(*notes, *run.notes), source=Provenance(name))
+    return run.with_columns(topics_without_results=nothing)
 
 
 def runs_of(results: Any) -> list[Run | str | Path]:
@@ -164,6 +169,7 @@ def judgements_of(
     name: str = "judgements",
     doc: DocOf = None,
     texts: Mapping[str, str] | None = None,
+    unanswerable: Iterable[str] = (),
 ) -> Judgements:
     """Return judgements from Python objects, called `name` in messages.
 
@@ -176,7 +182,7 @@ def judgements_of(
     Rows without start and end are documents judged not relevant, unless no row has them: then
     ``grade`` judges whole documents. `doc` is the field that names the document, or a function of
     the object. `texts` of documents give their lengths; spans are compared with them or placed by
-    them as in `run_of`.
+    them as in `run_of`. `unanswerable` are further topics, to which the right result is none.
 
     >>> judgements_of({"1": [("d1", 10, 40)], "2": {"d1": [], "d2": [(0, 9)]}})
     <Judgements: 2 topics, 3 documents judged, 2 relevant>
@@ -190,7 +196,9 @@ def judgements_of(
     if empty := [str(topic) for topic, own in lists if not own]:
         notes = (f"topics without any judgement, left out: {some(empty)}", *notes)
     rows = rows.with_columns(length=pl.coalesce("length", "size"))
-    return group_spans(rows, Source(name, b"", ""), notes=notes)
+    topics = frozenset(unanswerable)
+    extra: dict[str, Any] = {"topics_without_documents": topics, "unanswerable": topics}
+    return group_spans(rows, Source(name, b"", ""), notes=notes, **extra)
 
 
 def judgements_or_files(given: Any) -> Judgements | str | Path | Sequence[str | Path]:

@@ -215,7 +215,7 @@ def _merge_in_judgements(judgements: Judgements, copies: Copies) -> Judgements:
                 )
     lost = () if judgements.aspects is None else ("aspects of passages are not kept with copies",)
     return replace(
-        judgements_of(rows),
+        judgements_of(rows, unanswerable=truth.unanswerable),
         sources=truth.sources[:1],
         header=truth.header,
         notes=(*truth.notes, *lost),

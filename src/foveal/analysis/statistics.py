@@ -206,6 +206,7 @@ def judgement_statistics(judgements: Judgements, collection: Collection | None =
         "kind": "judgements",
         "topics": n,
         "topics with nothing relevant": int((relevant == 0).sum()),
+        **({"unanswerable topics": len(given)} if (given := combined.unanswerable) else {}),
         "assessors": len(judgements.assessors),
         "documents with several assessors": int((np.bincount(judgements.pair) > 1).sum()),
         "documents judged": len(combined),

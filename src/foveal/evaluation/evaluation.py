@@ -241,6 +241,8 @@ class Evaluation:
             alignment, own = aligned.limited, aligned.limited.run
             in_run = np.zeros(len(aligned.gold.topics), dtype=bool)
             in_run[alignment.judged_topic] = True
+            topic_at = aligned.gold.topic_at
+            in_run[[topic_at[t] for t in own.topics_without_results if t in topic_at]] = True
             # The share of judged documents among the first 10 results of each topic.
             sizes = np.minimum(np.diff(own.bounds), score_warnings.TOP)
             top = np.arange(min(score_warnings.TOP, int(sizes.max(initial=0))))
@@ -317,6 +319,10 @@ class Evaluation:
         per_run: dict[str, Any] = {}
         shares: dict[str, float] = {}
         truth = self.judgements
+        # Where measures are not asked: most on unanswerable topics, some on the others.
+        unasked = np.array([topic in truth.unanswerable for topic in topics])[:, None] != np.array(
+            [measure.on_unanswerable for measure in self.scored]
+        )
         has_parts = bool(len(truth.start)) or truth.places is not None or truth.elements is not None
         columns = zip(*by_run, strict=True)  # the scores of all runs, by assessor
         for assessor, gold, column in zip(self.assessors, self.golds, columns, strict=True):
@@ -332,7 +338,7 @@ class Evaluation:
                 counts[place] = in_mean
                 values[place] = own.values
                 values[~counts] = np.nan
-                undefined.append(np.isnan(values) & counts[:, None])
+                undefined.append(np.isnan(values) & counts[:, None] & ~unasked)
                 if options.undefined == "zero":
                     values[undefined[-1]] = 0.0
                 labels.append(label)
@@ -345,7 +351,11 @@ class Evaluation:
                     "not_judged": own.unjudged_topics,
                     "results_in_judged_documents": share,
                 }
-                known = [share for share in own.judged_shares.values() if not math.isnan(share)]
+                known = [
+                    share
+                    for topic, share in own.judged_shares.items()
+                    if not (math.isnan(share) or topic in truth.unanswerable)
+                ]
                 shares[label] = float(np.mean(known)) if known else math.nan
                 has_parts = has_parts or own.has_parts
                 if own.names is not None:
@@ -355,7 +365,7 @@ class Evaluation:
                 notes = [*filter(None, own.notes), *describe_counts(own.counts)]
                 if preset is not None and own.task and not preset.is_for(own.task):
                     notes.append(f"declares the task {own.task}, scored as {self.task}")
-                absent = int((~own.in_run).sum())
+                absent = int((~own.in_run & ~gold.unanswerable).sum())
                 if absent and options.topics == "judged":
                     notes.append(f"judged topics without a result, scored 0: {absent}")
                 warnings += [Note(getattr(note, "code", "run.note"), note, label) for note in notes]
@@ -440,6 +450,8 @@ def score_measures(aligned: AlignedRun, measures: Sequence[Measure]) -> Floats:
     for (overlap, kind, *_), columns in curves.items():
         points = [measures[column] for column in columns]
         values[:, columns] = kind.score_curve(points, aligned.limited.with_overlap(overlap))
+    asked = [measure.on_unanswerable for measure in measures]
+    values[aligned.gold.unanswerable[:, None] != np.array(asked)] = np.nan
     return values
 
 

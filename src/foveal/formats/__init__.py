@@ -224,7 +224,7 @@ def json_kind(source: Source) -> Kind | None:
         return None
     if _ASKS & keys and not _ANSWERS & keys:
         return "topics"
-    return "judgements" if _JUDGES & keys else "run"
+    return "judgements" if (_JUDGES | {"answerable"}) & keys else "run"
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -305,7 +305,8 @@ def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = Non
         parsed = form.parse(source, texts=texts) if form.uses_texts else form.parse(source)
     except InputError as error:
         parsed = Parsed(None, [*error.problems])
-    if parsed.content is not None and not parsed.content.topics:
+    found = parsed.content
+    if not (found is None or found.topics or getattr(found, "topics_without_results", ())):
         parsed = Parsed(None, parsed.problems or [*_report_empty(source, kind).problems])
     return parsed
 

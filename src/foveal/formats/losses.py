@@ -17,7 +17,7 @@ _TREC_TOPIC = ("id", "title", "description", "narrative", "keywords")
 def run_losses(run: Run, keeps: str) -> list[str]:
     """List what a file does not hold of a run, each as ``what: how many``.
 
-    `keeps` names what its format holds, of: results offsets xpaths tokens task header name.
+    `keeps` names what its format holds: results offsets xpaths tokens task header name topics.
     """
     held, counts, kept = keeps.split(), dict[str, int](), run
     if "results" not in held:
@@ -31,6 +31,8 @@ def run_losses(run: Run, keeps: str) -> list[str]:
         counts["XPaths"] = kept.xpath.count()
     if "tokens" not in held and kept.tokens is not None:
         counts["tokens"] = int((kept.tokens >= 0).sum())
+    if "topics" not in held:
+        counts["topics without results"] = len(run.topics_without_results)
     losses = _list_counts(run.unread, counts)
     if "task" not in held and run.task is not None:
         losses.append(f"the task {run.task}")
@@ -52,7 +54,8 @@ def judgement_losses(judgements: Judgements, form: str) -> list[str]:
         )
     is_inex = form.startswith("inex")
     counts = {
-        "judged topics without a document": len(own.topics_without_documents),
+        "unanswerable topics": len(own.unanswerable),
+        "judged topics without a document": len({*own.topics_without_documents} - own.unanswerable),
         "quotes": 0 if own.quotes is None else own.quotes["quote"].count(),
         "spans of evidence sets": 0 if own.sets is None else int((own.sets.list.len() > 0).sum()),
         "spans with slots": 0 if own.slots is None else int((own.slots.list.len() > 0).sum()),

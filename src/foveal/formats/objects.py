@@ -167,7 +167,7 @@ def _find_type(kind: Any) -> Any:
         return list[_find_type(kind.inner)]  # type: ignore[misc]
     if kind == pl.Int64:
         return Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-    return float if kind == pl.Float64 else Any
+    return {pl.Float64: float, pl.Boolean: bool}.get(kind, Any)
 
 
 # -- fields that no reader knows -------------------------------------------------------------------

@@ -250,6 +250,8 @@ class Measure:
     """On topic ``all`` the values are summed instead of averaged."""
     always_defined: ClassVar[bool] = False
     """Defined also on topics without relevant text."""
+    on_unanswerable: ClassVar[bool] = False
+    """Defined on unanswerable topics only; all other measures are defined on the others only."""
     structural: ClassVar[bool] = False
     """About elements and their nesting; a result that is not an element is an error."""
     grouped: ClassVar[bool] = False
@@ -427,7 +429,7 @@ FAMILIES = {
     "t2i": "T2I T2IP T2IR T2Ieffort T2IcharP T2IcharR",
     "run_figures": (
         "P Precision R Recall AP MAP SetOverlap ListOverlap MeanOverlap Redundancy "
-        "judged num_ret num_rel num_rel_ret ret_size rel_size rel_ret_size"
+        "rejected accepted judged num_ret num_rel num_rel_ret ret_size rel_size rel_ret_size"
     ),
     "ranking": (
         "nDCG ndcg RR MRR recip_rank Success Hit hit_rate Rprec RBP RBPres ERR Bpref infAP"

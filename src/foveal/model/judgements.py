@@ -117,6 +117,8 @@ class Judgements(Columns, FromFiles):
     alternatives: pl.DataFrame | None = None
     """After `combined`, where spans have slots: ``row``, ``slot``, ``start`` and ``end`` of the
     spans that can fill every slot. Slots are numbered through all topics."""
+    unanswerable: frozenset[str] = frozenset()
+    """The topics that no document answers: the right result is none."""
     has_text: bool = True
     """False for judgements of whole documents (TREC), and of elements and passages that only a
     collection can resolve to spans."""
@@ -174,12 +176,16 @@ class Judgements(Columns, FromFiles):
 
     @classmethod
     def from_highlights(
-        cls, judged: Mapping[str, Mapping[str, Mapping[str, Any]]], *, name: str = "judgements"
+        cls,
+        judged: Mapping[str, Mapping[str, Mapping[str, Any]]],
+        *,
+        name: str = "judgements",
+        unanswerable: Iterable[str] = (),
     ) -> Judgements:
         """Return judgements from dicts: topic to document to ``spans``, ``length``, ``bep``.
 
         ``sets`` may name the evidence sets of each span, None for all of them, and ``slots`` the
-        slots that each can fill, None for none.
+        slots that each can fill, None for none. `unanswerable` are further topics.
 
         >>> Judgements.from_highlights({"1": {"D1": {"spans": [(10, 40)], "length": 100}}})
         <Judgements: 1 topics, 1 documents judged, 1 relevant>
@@ -204,6 +210,8 @@ class Judgements(Columns, FromFiles):
                 raise UsageError(f"{given} of {label} for {len(spans)} spans; expected one each")
             named = [None if names is None else [*names] for names in named]
             labels[label] = pl.Series(named, dtype=pl.List(pl.String))
+        topics = frozenset(unanswerable)
+        labels |= {"topics_without_documents": topics, "unanswerable": topics}
         return cls.from_rows(frame, counts, start, end, source=Provenance(name), **labels)
 
     def __repr__(self) -> str:
@@ -315,6 +323,19 @@ class Judgements(Columns, FromFiles):
             for row in np.flatnonzero(first != np.arange(len(first))).tolist()
         ]
 
+    def find_answered(self) -> list[Problem]:
+        """Return a problem for each relevant row of a topic that is declared unanswerable."""
+        declared = np.array([topic in self.unanswerable for topic in self.topics], dtype=bool)
+        return [
+            self.problem(
+                "judgements.answerable",
+                row,
+                f"topic {self.topics[self.topic[row]]!r} is declared unanswerable, but document "
+                f"{self.doc[row]!r} is relevant here; expected one of the two",
+            )
+            for row in np.flatnonzero(declared[self.topic] & self.relevant).tolist()
+        ]
+
     def only(self, keep: Bools, *, topics: Collection[str] | None = None) -> Judgements:
         """Return the rows that `keep` marks.
 
@@ -337,6 +358,7 @@ class Judgements(Columns, FromFiles):
             self,
             **columns,
             topics=kept,
+            unanswerable=self.unanswerable.intersection(kept),
             bounds=np.concatenate([[0], np.cumsum(np.diff(self.bounds)[keep])]),
             given=None if self.given is None else self.given.only(keep, topics=bare),
         )
@@ -399,11 +421,13 @@ class Judgements(Columns, FromFiles):
         A document judged in two of them has two assessors. If `several` files judge one document of
         a topic, rows that do not name an assessor are named after their file; files that share none
         may all be of one assessor. By default that is found out here. Two rows for one topic,
-        document and assessor are refused, unless rows need not be `distinct`.
+        document and assessor are refused, unless rows need not be `distinct`. So is relevant text
+        of a topic that another file declares unanswerable.
         """
         merged = parts[0] if len(parts) == 1 else _stack(parts, several=several)
-        if distinct and (repeated := merged.find_repeated()):
-            raise InputError(repeated)
+        repeated = merged.find_repeated() if distinct else []
+        if problems := [*repeated, *merged.find_answered()]:
+            raise InputError(problems)
         return merged
 
     def to_frame(self) -> pl.DataFrame:
@@ -453,7 +477,8 @@ def _merge_headers(parts: Sequence[Judgements]) -> dict[str, Any]:
 
 def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
     """Return the rows of all parts as one set, which may judge a document twice."""
-    if len({part.has_text for part in parts}) > 1:
+    has_text = {part.has_text for part in parts if len(part)}
+    if len(has_text) > 1:
         raise UsageError(
             "judgements of whole documents (TREC) and of passages cannot be mixed; "
             "score them separately"
@@ -492,7 +517,8 @@ def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
         topics=topics,
         bounds=np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]).cumsum(),
         sources=tuple(source for part in parts for source in part.sources),
-        has_text=parts[0].has_text,
+        unanswerable=frozenset().union(*(part.unanswerable for part in parts)),
+        has_text=has_text != {False},
         header=_merge_headers(parts),
         notes=tuple(note for part in parts for note in part.notes),
         unread=sum((Counter(part.unread) for part in parts), Counter[str]()) or None,

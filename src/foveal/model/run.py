@@ -144,6 +144,8 @@ class Run(Columns):
     """The number of each result among the elements of its document, from 0 on, where a collection
     gives it, else `UNKNOWN`."""
     source: Provenance
+    topics_without_results: tuple[str, ...] = ()
+    """Topics for which the run says that it returns nothing."""
     task: str | None = None
     """The task that the run declares."""
     notes: tuple[str, ...] = ()
@@ -220,7 +222,7 @@ class Run(Columns):
     def from_results(
         cls, results: Mapping[str, Iterable[tuple[str, int, int]]], *, name: str = "run"
     ) -> Run:
-        """Return a run from Python objects: topic to ranked ``(doc, start, end)``.
+        """Return a run from Python objects: topic to ranked ``(doc, start, end)``, maybe none.
 
         >>> run = Run.from_results({"1": [("D1", 20, 40), ("D2", 0, 50)]})
         >>> len(run), run.topics
@@ -232,7 +234,9 @@ class Run(Columns):
                 where = f"result {number}, topic {topic!r}, document {doc!r}"
                 raise UsageError(f"{where}: [{start},{end}) is not a span with 0 <= start <= end")
         schema = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
-        return cls.from_frame(pl.DataFrame(rows, schema=schema, orient="row"), name=name)
+        run = cls.from_frame(pl.DataFrame(rows, schema=schema, orient="row"), name=name)
+        nothing = tuple(topic for topic in results if topic not in run.topics)
+        return replace(run, topics_without_results=nothing)
 
     def __repr__(self) -> str:
         return f"<Run {self.name!r}: {len(self)} results, {len(self.topics)} topics>"
