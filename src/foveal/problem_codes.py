@@ -119,6 +119,8 @@ CODES = {
     "write.scale": "The output format cannot hold grades of this scale.",
     "write.unfit": "A name cannot be written in the output format.",
     "write.unheld": "The output format cannot hold a row.",
+    "answers.answer": "A line of answers has no list of sentences.",
+    "answers.repeated": "A topic has two answers.",
     # -- topics, pools, results --------------------------------------------------------------------
     "topics.attribute": "An attribute of a topic is missing.",
     "topics.castitle": "The structured query of a topic is missing or not valid NEXI.",

@@ -85,6 +85,8 @@ class Evaluation:
     groups : mapping of group to topics, or path, optional
         Groups of topics: each measure also gets its scores on the topics of each group, as
         ``AiP[group]``. A file has lines ``topic<TAB>group``, or JSON Lines with topic and groups.
+    retrieved : Run, path, or a sequence of them, optional
+        The runs that answers were made from. With several, the answers name theirs.
     hashed : bool
         Keep the hashes of runs in `Results.meta`. They take a tenth of the time.
     **options
@@ -109,6 +111,7 @@ class Evaluation:
         task: str | None = None,
         collection: str | Path | None = None,
         groups: Groups | str | Path | None = None,
+        retrieved: RunLike | Sequence[RunLike] = (),
         hashed: bool = True,
         **options: Any,
     ) -> None:
@@ -127,6 +130,8 @@ class Evaluation:
         self.hashed = hashed
         self._folder = str(Path.cwd())
         self.max_bytes = given_limit()
+        behind = [retrieved] if isinstance(retrieved, RunLike) else retrieved
+        self.retrieved = [own if isinstance(own, Run) else self.read_run(own) for own in behind]
         for asked, name in ((own.snap, "--snap"), (own.recompute, "--recompute")):
             if asked and collection is None:
                 raise UsageError(f"{name} takes a collection (--collection)")
@@ -161,6 +166,7 @@ class Evaluation:
             self.sources += [("support judgements", source) for source in cas.support.sources]
         if self.index is not None:
             self.sources.append(("collection", self.index.source))
+        self.sources += [("retrieved", own.source) for own in self.retrieved]
         nested = [measure for measure in self.measures if measure.structural]
         if own.overlap == "union" and nested:
             shown = some(score_warnings.list_measures(nested))
@@ -223,7 +229,12 @@ class Evaluation:
                     raise refuse_topics(run.source.path, run.topics, gold.topics, excluded=True)
                 own = run if kept.all() else run.take(kept[run.topic])
             has_parts = own.xpath is not None or bool((own.end >= 0).any())
-            if self.index is not None:
+            if own.answers is not None:
+                from foveal.evaluation import citations
+
+                own = citations.attach_retrieved(own, self.retrieved, self.index)
+                own = own if self.index is None else citations.place_citations(own, self.index)
+            elif self.index is not None:
                 from foveal.collection.placement import place_elements, place_run
 
                 snap, lenient = self.options.snap, self.options.lenient

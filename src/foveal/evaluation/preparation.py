@@ -384,7 +384,11 @@ def align_run(
     counts: Counts = {UNJUDGED_TOPICS: unjudged}
     if options.max_results is not None:
         alignment = rules.TOO_MANY.repair(alignment, counts, options.max_results)
-    if options.lenient:
+    if run.answers is not None:
+        from foveal.evaluation.citations import drop_past_end
+
+        alignment = drop_past_end(alignment, counts)
+    elif options.lenient:
         alignment = rules.PAST_END.repair(alignment, counts)
     else:
         rules.refuse_broken(alignment, {rules.PAST_END: f" ({rules.PAST_END.option})"})
@@ -409,22 +413,31 @@ def align_run(
     if {measure.overlap_rule for measure in measures} != {OverlapRule.ONE_PER_DOCUMENT}:
         start, end = alignment.run.start, alignment.run.end
         counts[EMPTY_RESULTS] = int(((start == end) & (start >= 0)).sum())
-    repeats = 0 if rules.DUPLICATE in forbidden else len(rules.DUPLICATE.broken(alignment)[0])
-    counts["results that repeat an earlier one: {}"] = repeats
-    overlaps = dict.fromkeys(measures, Overlap.AS_IT_IS)
-    for measure in measures:
-        one = measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT
-        if options.overlap == "drop":
-            overlaps[measure] = Overlap.FIRST_PER_DOCUMENT if one else Overlap.DISJOINT
-        elif options.overlap == "allow" and measure.structural:
-            overlaps[measure] = Overlap.COUNT_REPEATS
-        elif options.overlap == "union" and not one and not measure.structural:
-            overlaps[measure] = Overlap.UNION
+    if rules.DUPLICATE not in forbidden and run.answers is None:  # sentences may cite the same
+        repeats = len(rules.DUPLICATE.broken(alignment)[0])
+        counts["results that repeat an earlier one: {}"] = repeats
+    overlaps = choose_overlaps(measures, options.overlap)
     for overlap in dict.fromkeys(overlaps.values()):
         if overlap in (Overlap.DISJOINT, Overlap.FIRST_PER_DOCUMENT):
             dropped = len(alignment.run) - len(alignment.with_overlap(overlap).run)
             counts[f"{overlap.value}: {{}}"] = dropped
     return AlignedRun(run, gold, unlimited, alignment, overlaps, counts, has_parts)
+
+
+def choose_overlaps(measures: Sequence[Measure], policy: str | None) -> dict[Measure, Overlap]:
+    """Return the treatment of overlapping results by each measure under a policy."""
+    overlaps = dict.fromkeys(measures, Overlap.AS_IT_IS)
+    for measure in measures:
+        if Need.ANSWERS in measure.needs:
+            continue  # they count all citations, and unite their text
+        one = measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT
+        if policy == "drop":
+            overlaps[measure] = Overlap.FIRST_PER_DOCUMENT if one else Overlap.DISJOINT
+        elif policy == "allow" and measure.structural:
+            overlaps[measure] = Overlap.COUNT_REPEATS
+        elif policy == "union" and not one and not measure.structural:
+            overlaps[measure] = Overlap.UNION
+    return overlaps
 
 
 def refuse_topics(
@@ -460,6 +473,8 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         Need.MEAN_LENGTH: lambda: bool(np.isnan(gold.mean_length)),
         Need.ELEMENTS: lambda: not gold.element_size.any(),
         Need.STRUCTURE: lambda: forest is None,
+        Need.ANSWERS: lambda: run.answers is None,
+        Need.RETRIEVED: lambda: run.retrieved is None,
         Need.ELEMENT_SIZES: lambda: forest is not None and not forest.placed,
         Need.COLLECTION_SIZE: lambda: gold.collection_elements is None,
         Need.SPANS: lambda: not alignment.all_have_text and ~alignment.placed,
@@ -481,6 +496,8 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         if need is None:
             continue
         code = f"measure.needs_{need.name.lower()}"
+        if need in (Need.ANSWERS, Need.RETRIEVED):
+            path = run.source.path
         text, lack = f"{measure} needs {need.what}; it takes {need.supplied_by}", missing[need]
         if judgements.places is not None and need in (Need.TEXT, Need.BEP):
             by_path = judgements.places.filter(judgements.places["bep"] == (need is Need.BEP))

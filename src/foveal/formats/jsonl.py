@@ -120,6 +120,10 @@ def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
     source = source.in_lines()
     if not source.head[1].startswith(b"{"):
         return frozenset(), False
+    if json_kind(source) == "answers":
+        from foveal.formats.answers import list_documents
+
+        return list_documents(source), False
     header, header_line = objects.header_of(source)
     schema = _RUN if key == "text" else _JUDGEMENT | _SPAN
     frame = objects.tabulate_objects(source, schema, header_line).frame

@@ -17,7 +17,8 @@ _TREC_TOPIC = ("id", "title", "description", "narrative", "keywords")
 def run_losses(run: Run, keeps: str) -> list[str]:
     """List what a file does not hold of a run, each as ``what: how many``.
 
-    `keeps` names what its format holds: results offsets xpaths tokens task header name topics.
+    `keeps` names what its format holds, of: results offsets xpaths tokens task header name topics
+    answers.
     """
     held, counts, kept = keeps.split(), dict[str, int](), run
     if "results" not in held:
@@ -33,6 +34,10 @@ def run_losses(run: Run, keeps: str) -> list[str]:
         counts["tokens"] = int((kept.tokens >= 0).sum())
     if "topics" not in held:
         counts["topics without results"] = len(run.topics_without_results)
+    if "answers" not in held and run.answers is not None:
+        citations = run.answers.citations
+        counts["sentences of answers"] = citations.select("topic", "sentence").n_unique()
+        counts["citations that are not valid"] = citations["problem"].count()
     losses = _list_counts(run.unread, counts)
     if "task" not in held and run.task is not None:
         losses.append(f"the task {run.task}")

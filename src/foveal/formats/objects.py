@@ -19,7 +19,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats import JSON_FORMATS, Kind
+from foveal.formats import JSON_FORMATS, JsonKind
 from foveal.formats.rows import RowTable, number_lines, raise_problems
 from foveal.spans import Ints
 
@@ -84,7 +84,7 @@ def read_header(source: Source, **allowed: Collection[str]) -> tuple[dict[str, A
 
 
 def write_objects(
-    kind: Kind, about: Mapping[str, Any], records: Iterable[Mapping[str, Any]]
+    kind: JsonKind, about: Mapping[str, Any], records: Iterable[Mapping[str, Any]]
 ) -> str:
     """Return a header and a line for each object, without the values that are None."""
     header = {"type": "header", "format": JSON_FORMATS[kind][0], "version": 1, **about}

@@ -94,6 +94,8 @@ class Need(Enum):
         "the number of elements in the collection",
         "a collection (--collection), or the parameter collection_size",
     )
+    ANSWERS = ("answers with citations", "a file of answers (foveal formats answers)")
+    RETRIEVED = ("the run that the answers were made from", "that run: --retrieved RUN")
     ELEMENT_SIZES = (
         "the sizes of assessed elements",
         "assessments that give them (2005 and later), or a collection (--collection)",
@@ -424,6 +426,7 @@ FAMILIES = {
     "characters": "HiP HiR HiF iP AiP MAiP charP char_prec charR char_rec charF char_f1",
     "evidence_sets": "answered evR evRR",
     "slots": "slotR slotsAll",
+    "citations": "citeValid citeP citeR citeF cited overcite utilisation completeness",
     "in_context": "gP gR gRw gR' AgP MAgP AgPw AgP' MAgP' igP BEPD",
     "eprum": "GR EPRUM EPRUMk PRUM",
     "t2i": "T2I T2IP T2IR T2Ieffort T2IcharP T2IcharR",

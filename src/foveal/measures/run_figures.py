@@ -136,7 +136,12 @@ class Accepted(_Answering):
 
 
 def mark_answered(alignment: Alignment) -> Floats:
-    """Return 1 for each judged topic for which the run returns anything, else 0."""
+    """Return 1 for each judged topic for which the run returns anything, else 0.
+
+    An answer returns something if it has a sentence, though it may cite nothing.
+    """
+    if alignment.run.answers is not None:
+        return np.minimum(alignment.run.answers.count(alignment.gold.topics).sentences, 1)
     return alignment.spread_topics(np.minimum(np.diff(alignment.run.bounds), 1))
 
 

@@ -14,8 +14,9 @@ import polars as pl
 
 from foveal.formats.xpaths import canonical
 from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.measure import Example, Measure
+from foveal.measures.measure import Example, Measure, Need
 from foveal.model import Judgements, Run
+from foveal.model.answers import CITATION_COLUMNS, Answers
 from foveal.recall import Forest
 
 JUDGEMENTS: dict[str, dict[str, dict[str, Any]]] = {
@@ -81,6 +82,32 @@ def parse_run(text: str) -> pl.DataFrame:
     return pl.DataFrame(results, schema=columns | {"xpath": pl.String}, orient="row")
 
 
+def parse_answers(text: str) -> Run:
+    """Parse the sentences of an answer and, after ``|``, the results that it was made from.
+
+    A sentence lists its citations with commas; ``-`` cites nothing, ``?`` something not there.
+
+    >>> run = parse_answers("D1:20-40,D2:0-50 - ? | D1:0-100")
+    >>> len(run), run.answers.count(["toy"]).citations.tolist(), len(run.retrieved)
+    (2, [3.0], 1)
+    """
+    answer, _, retrieved = text.partition("|")
+    sentences = answer.split()
+    cited = [word for own in sentences for word in own.split(",")]
+    valid = parse_run(" ".join(word for word in cited if word not in "-?"))
+    places = valid.select("doc", "start", "end").iter_rows(named=True)
+    rows = []
+    for number, sentence in enumerate(sentences, 1):
+        for word in sentence.split(","):
+            wrong = {"doc": "D4", "problem": "not there"} if word == "?" else {}
+            place = next(places) if word not in "-?" else wrong
+            rows.append({"topic": "toy", "sentence": number, **place})
+    run = Run.from_frame(valid, name="example")
+    answers = Answers(("toy",), pl.DataFrame(rows, schema=CITATION_COLUMNS))
+    behind = Run.from_frame(parse_run(retrieved), name="retrieved") if retrieved else None
+    return run.with_columns(answers=answers, retrieved=behind)
+
+
 def run_example(measure: Measure, example: Example) -> float:
     """Return the score of an example's run on the toy campaign.
 
@@ -90,5 +117,8 @@ def run_example(measure: Measure, example: Example) -> float:
     """
     truth = judgements().combined()
     gold = Gold(truth, forest=Forest.from_assessments(truth))
-    run = Run.from_frame(parse_run(example.run), name="example")
+    if Need.ANSWERS in measure.needs:
+        run = parse_answers(example.run)
+    else:
+        run = Run.from_frame(parse_run(example.run), name="example")
     return float(measure.score_topics(Alignment(run, gold))[0])

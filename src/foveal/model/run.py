@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import compress
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Provenance
 from foveal.lookup import gather, number_rows
 from foveal.spans import Ints
+
+if TYPE_CHECKING:
+    from foveal.model.answers import Answers
 
 UNKNOWN = -1
 """An unknown offset or length: the end of a whole document, the place of an XPath."""
@@ -146,6 +149,10 @@ class Run(Columns):
     source: Provenance
     topics_without_results: tuple[str, ...] = ()
     """Topics for which the run says that it returns nothing."""
+    answers: Answers | None = None
+    """The answers whose valid citations are the results, if it is a run of answers."""
+    retrieved: Run | None = None
+    """The run that the answers were made from."""
     task: str | None = None
     """The task that the run declares."""
     notes: tuple[str, ...] = ()
