@@ -54,7 +54,7 @@ def test_valid_citations_are_results() -> None:
     assert run.to_frame().select("topic", "doc", "start", "end").rows() == [
         ("1", "d7", 30, 48),
         ("1", "d7", 49, 67),
-        ("2", "d2", 0, None),
+        ("2", "d2", 0, 66),
     ]
     assert run.length is not None
     assert run.length.tolist() == [67, 67, 66]
@@ -254,7 +254,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert done.code == 0
     again = foveal.read_run(tmp_path / "b.jsonl")
     assert (again.start.tolist(), again.name) == ([30, 0], "a")  # no text shows that d9 is wrong
-    done = call(capsys, "convert", str(tmp_path / "b.jsonl"), str(tmp_path / "r"), "--to", "fol")
+    done = call(capsys, "convert", str(tmp_path / "b.jsonl"), str(tmp_path / "r"), "--to", "jsonl")
     assert (done.code, "sentences of answers: 1" in done.err) == (0, True)
     done = call(capsys, "convert", str(tmp_path / "r"), str(tmp_path / "x"), "--to", "answers")
     assert (done.code, "has no answers" in done.err) == (2, True)

@@ -117,18 +117,17 @@ def _place_citations(
         text = f"quotes not compared with the texts, which are not given (--texts): {unchecked}"
         notes.append(Note("run.unchecked", text))
     results = citations.filter(pl.col("doc").is_not_null() & pl.col("problem").is_null())
-    whole = {"start": pl.col("start").fill_null(0), "end": pl.col("end").fill_null(UNKNOWN)}
+    size = pl.Series(sizes, dtype=pl.Int64)  # the end of whole documents
+    results = results.with_columns(pl.col("start").fill_null(0), pl.col("end").fill_null(size))
     run = Run.from_frame(
-        results.select("topic", "doc", "line").with_columns(
-            **{name: results.select(own).to_series() for name, own in whole.items()}
-        ),
+        results.select("topic", "doc", "start", "end", "line"),
         name=str(header.get("run") or source.stem),
         source=source.provenance,
         task=header.get("task"),
         notes=tuple(notes),
     )
     held = {*run.topics}
-    length = None if texts is None else np.array(sizes, dtype=np.int64)
+    length = None if texts is None else size.to_numpy()
     nothing = tuple(topic for topic in answers.topics if topic not in held)
     return Parsed(replace(run, answers=answers, length=length, topics_without_results=nothing), [])
 
