@@ -114,7 +114,7 @@ def test_a_missing_topic_is_an_answer_that_cites_nothing() -> None:
 
 
 def test_nothing_relevant_and_unanswerable_topics() -> None:
-    truth = Judgements.from_highlights(
+    truth = foveal.judgements_of(
         {"1": {"A": {"spans": [], "length": 30}}}, unanswerable=["2", "3", "4"]
     )
     run = read({"1": [[GOLD[0]], []], "2": [], "3": [[]]})

@@ -39,12 +39,18 @@ class Span(NamedTuple):
 
 
 def judged(spans: Sequence[Span], label: str = "slots") -> Judgements:
-    docs: dict[str, dict[str, Any]] = {}
-    for doc, length in DOCS.items():
-        own = [span for span in spans if span.doc == doc]
-        docs[doc] = {"length": length, "spans": [(span.start, span.end) for span in own]}
-        docs[doc][label] = [span.slots or None for span in own]
-    return Judgements.from_highlights({"t": docs})
+    docs: dict[str, dict[str, Any]] = {
+        doc: {
+            "length": length,
+            "spans": [
+                {"start": own.start, "end": own.end, label: own.slots}
+                for own in spans
+                if own.doc == doc
+            ],
+        }
+        for doc, length in DOCS.items()
+    }
+    return foveal.judgements_of({"t": docs})
 
 
 def view(truth: Judgements, results: Sequence[Result]) -> TopicView:
@@ -109,13 +115,9 @@ def test_without_slots_every_passage_is_one() -> None:
 
 
 def test_topics_without_slots_beside_topics_with_them() -> None:
-    truth = Judgements.from_highlights(
-        {
-            "1": {"d": {"spans": [(0, 5), (6, 9)], "slots": [["a"], ["a"]]}},
-            "2": {"d": {"spans": [(0, 5), (6, 9)]}},
-            "3": {"d": {"spans": []}},
-        }
-    )
+    spans = [{"start": 0, "end": 5}, {"start": 6, "end": 9}]
+    named = [own | {"slots": ["a"]} for own in spans]
+    truth = foveal.judgements_of({"1": {"d": named}, "2": {"d": spans}, "3": {"d": []}})
     run = Run.from_results({topic: [("d", 0, 5)] for topic in "123"})
     scores = foveal.evaluate(run, truth, ["slotR", "slotsAll"])
     assert scores.values[0, :2].tolist() == [[1, 1], [0.5, 0]]

@@ -52,7 +52,7 @@ TOPICS = ("1", "2", "3", "7", "8", "9")
 @given(st.dictionaries(st.sampled_from(TOPICS), st.integers(0, 2), min_size=1))
 @settings(max_examples=60)
 def test_fast_equals_naive(counts: dict[str, int]) -> None:
-    truth = Judgements.from_highlights(ANSWERABLE, unanswerable=("7", "8", "9"))
+    truth = foveal.judgements_of(ANSWERABLE, unanswerable=("7", "8", "9"))
     results = {topic: [("d", 0, 9), ("d", 9, 20)][:n] for topic, n in counts.items()}
     found = foveal.evaluate(Run.from_results(results), truth, ["rejected", "accepted"])
     rejected = [float(not counts.get(topic)) for topic in "789"]
@@ -73,7 +73,7 @@ def test_scores_of_the_other_topics_are_unchanged(
     """Every measure that these judgements suit, always defined or not."""
     results = {"1": [("d", 0, 30)], "3": [("d", 5, 9)]}
     before = Judgements.from_highlights(ANSWERABLE)
-    after = Judgements.from_highlights(ANSWERABLE, unanswerable=("8", "9"))
+    after = foveal.judgements_of(ANSWERABLE, unanswerable=("8", "9"))
     scored = 0
     for measure in all_measures():
         own = (
@@ -98,7 +98,7 @@ def test_scores_of_the_other_topics_are_unchanged(
 
 
 def test_unanswerable_topics_cause_no_warning() -> None:
-    truth = Judgements.from_highlights({"1": ANSWERABLE["1"]}, unanswerable=["9"])
+    truth = foveal.judgements_of({"1": ANSWERABLE["1"]}, unanswerable=["9"])
     run = Run.from_results({"1": [("d", 0, 9)]})
     measures = ["charR", "rejected", "accepted"]
     assert not foveal.evaluate(run, truth, measures).meta["warnings"]

@@ -229,21 +229,35 @@ class Evaluation:
                     raise refuse_topics(run.source.path, run.topics, gold.topics, excluded=True)
                 own = run if kept.all() else run.take(kept[run.topic])
             has_parts = own.xpath is not None or bool((own.end >= 0).any())
-            if own.answers is not None:
-                from foveal.evaluation import citations
-
-                own = citations.attach_retrieved(own, self.retrieved, self.index)
-                own = own if self.index is None else citations.place_citations(own, self.index)
-            elif self.index is not None:
+            if own.answers is not None and self.retrieved:
+                own = own.with_columns(retrieved=self._find_retrieved(own))
+            if self.index is not None:
                 from foveal.collection.placement import place_elements, place_run
 
-                snap, lenient = self.options.snap, self.options.lenient
+                # A citation of a document that is not there becomes empty, and is not valid.
+                snap, lenient = self.options.snap, self.options.lenient or own.answers is not None
                 if structural:
                     own = place_elements(own, self.index, snap=snap, lenient=lenient)
                 else:
                     own = place_run(own, self.index, lenient=lenient)
             aligned.append(align_run(own, gold, self.scored, self.options, has_parts=has_parts))
         return tuple(aligned)
+
+    def _find_retrieved(self, run: Run) -> Run:
+        """Return the run that answers were made from: the one they name, or the only one."""
+        wanted = None if run.answers is None else run.answers.retrieved
+        named = [own for own in self.retrieved if wanted in (None, own.name)]
+        if len(named) != 1:
+            raise UsageError(
+                f"{run.source.path}: cannot tell which run the answers were made from; the header "
+                f"has retrieved={wanted!r}, expected one of the runs of --retrieved: "
+                + some([own.name for own in self.retrieved])
+            )
+        if self.index is None:
+            return named[0]
+        from foveal.collection.placement import place_run
+
+        return place_run(named[0], self.index)
 
     def score(self, run: RunLike | tuple[AlignedRun, ...]) -> tuple[Scores, ...]:
         """Score a run, or a file, or what `align` returned, against each assessor's judgements."""

@@ -385,9 +385,7 @@ def align_run(
     if options.max_results is not None:
         alignment = rules.TOO_MANY.repair(alignment, counts, options.max_results)
     if run.answers is not None:
-        from foveal.evaluation.citations import drop_past_end
-
-        alignment = drop_past_end(alignment, counts)
+        alignment = rules.CITED_PAST_END.repair(alignment, counts)
     elif options.lenient:
         alignment = rules.PAST_END.repair(alignment, counts)
     else:

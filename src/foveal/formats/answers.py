@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, Note, Problem, counted
+from foveal.errors import InputError, Note, Problem
 from foveal.files.source import Source
 from foveal.formats import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, objects
 from foveal.formats.locate import TextLocator, TextSpan, UnplacedSpanError
-from foveal.formats.rows import RULES, RowRule, check_rules
-from foveal.model import UNKNOWN, Run
-from foveal.model.answers import CITATION_COLUMNS, Answers
+from foveal.formats.rows import NAME_RULES, RowRule, check_rules
+from foveal.model.run import CITATION_COLUMNS, UNKNOWN, Answers, Run
 
-_CITATION: dict[str, Any] = {
-    **dict.fromkeys(("doc", "quote", "prefix", "suffix"), pl.String),
-    **dict.fromkeys(("start", "end"), pl.Int64),
-}
+_CITATION: dict[str, Any] = {"doc": pl.String, "start": pl.Int64, "end": pl.Int64}
+_CITATION |= dict.fromkeys(("quote", "prefix", "suffix"), pl.String)
 _SENTENCE: dict[str, Any] = {"text": pl.String, "citations": pl.List(pl.Struct(_CITATION))}
 _ANSWER: dict[str, Any] = {
     **dict.fromkeys(("type", "topic"), pl.String),
@@ -30,9 +26,8 @@ _ANSWER: dict[str, Any] = {
 }
 _MOST = 20  # citations that are not valid, in the warnings about a run
 _RULES = [
+    *NAME_RULES[:2],
     RowRule("json.header", pl.col("type") == "header", "a second header; expected one"),
-    RULES["topic"],
-    RowRule("topic.missing", pl.col("topic").fill_null("") == "", "topic is missing"),
     RowRule(
         "answers.answer",
         pl.col("answer").is_null(),
@@ -45,7 +40,9 @@ _RULES = [
     ),
 ]
 _CITATION_RULES = [
-    RowRule("doc.missing", pl.col("doc").fill_null("") == "", "a citation without doc"),
+    RowRule(
+        "doc.missing", pl.col("cites") & (pl.col("doc").fill_null("") == ""), "no doc is cited"
+    ),
     RowRule(
         "span.incomplete",
         pl.col("start").is_null() != pl.col("end").is_null(),
@@ -60,117 +57,87 @@ def parse_answers(source: Source, *, texts: Mapping[str, str] | None = None) -> 
     With `texts`, quotes are located and ranges checked. Without them ranges are taken as they are,
     and a quote without a range is a problem.
     """
-    header, header_line = objects.read_header(source, format=JSON_FORMATS["answers"])
+    allowed = {"format": JSON_FORMATS["answers"], **objects.CODEPOINTS}
+    header, header_line = objects.read_header(source, **allowed)
     table = objects.tabulate_objects(source, _ANSWER, header_line).check(source.path, _RULES)
-    frame, problems = table.frame, [*table.problems]
-    sentences = frame.select("topic", "line", pl.col("answer")).explode("answer").drop_nulls()
-    sentences = sentences.unnest("answer").with_columns(
-        sentence=1 + pl.int_range(pl.len(), dtype=pl.Int64).over("topic")
-    )
-    rows = sentences.explode("citations", keep_nulls=True, empty_as_null=True)
-    is_citation = rows["citations"].is_not_null()
-    rows = rows.unnest("citations")
-    problems += check_rules(source.path, rows.filter(is_citation), _CITATION_RULES)
-    rows = rows.with_columns(pl.col("end") + int(header.get("end") == "inclusive"))
-    unit = str(header.get("unit", "codepoint"))
+    rows = table.frame.explode("answer").drop_nulls("answer").unnest("answer")
+    rows = rows.with_columns(sentence=1 + pl.int_range(pl.len()).over("topic"))
+    rows = rows.explode("citations", keep_nulls=True, empty_as_null=True)
+    rows = rows.with_columns(cites=pl.col("citations").is_not_null()).unnest("citations")
+    problems = [*table.problems, *check_rules(source.path, rows, _CITATION_RULES)]
     if problems:
         return Parsed(None, problems)
-    return _place_citations(rows, frame["topic"], source, header, unit, texts)
-
-
-def _place_citations(
-    rows: pl.DataFrame,
-    topics: pl.Series,
-    source: Source,
-    header: Mapping[str, Any],
-    unit: str,
-    texts: Mapping[str, str] | None,
-) -> Parsed:
-    """Return the run of the citations that have a place; the others keep the reason."""
-    locator, problems = TextLocator(texts), list[Problem]()
-    placed, sizes = list[dict[str, Any]](), list[int]()
-    unchecked = 0
-    for row in rows.select(name for name in CITATION_COLUMNS if name in rows).iter_rows(named=True):
+    locator, placed, sizes = TextLocator(texts), list[dict[str, Any]](), list[int]()
+    for row in rows.drop("type", "cites").iter_rows(named=True):
         placed.append(row)
         if row["doc"] is None:
             continue
         try:
-            row["start"], row["end"] = _place(row, locator, unit)
+            row["start"], row["end"] = _place(row, locator)
+            sizes.append(UNKNOWN if texts is None else len(texts[row["doc"]]))
         except UnplacedSpanError as error:
             row["code"], row["problem"] = error.args
             if texts is None and row["code"] == "span.needs_text":
                 problems.append(Problem(row["code"], source.path, row["line"], row["problem"]))
-            continue
-        unchecked += texts is None and row["quote"] is not None
-        sizes.append(UNKNOWN if texts is None else len(texts[row["doc"]]))
     if problems:
         return Parsed(None, problems)
-    citations = pl.DataFrame(placed, schema=CITATION_COLUMNS)
-    answers = Answers(tuple(topics), citations, header.get("retrieved"))
-    found = answers.list_problems(source.path)
-    notes = [Note(own.code, f"line {own.line}, {own.text}") for own in found[:_MOST]]
-    if found:
-        rest = f", {len(found) - _MOST} of them not listed here" if found[_MOST:] else ""
-        total = f"{counted(len(found), 'citation')} not valid{rest}"
-        notes.insert(0, Note("run.note", f"{total} ('foveal validate' lists all)"))
-    if unchecked:
-        text = f"quotes not compared with the texts, which are not given (--texts): {unchecked}"
-        notes.append(Note("run.unchecked", text))
-    results = citations.filter(pl.col("doc").is_not_null() & pl.col("problem").is_null())
+    answers = Answers(
+        tuple(table.frame["topic"]),
+        pl.DataFrame(placed, schema=CITATION_COLUMNS),
+        header.get("retrieved"),
+    )
+    valid = answers.citations.filter(pl.col("doc").is_not_null() & pl.col("problem").is_null())
     size = pl.Series(sizes, dtype=pl.Int64)  # the end of whole documents
-    results = results.with_columns(pl.col("start").fill_null(0), pl.col("end").fill_null(size))
+    valid = valid.with_columns(pl.col("start").fill_null(0), pl.col("end").fill_null(size))
     run = Run.from_frame(
-        results.select("topic", "doc", "start", "end", "line"),
+        valid.select("topic", "doc", "start", "end", "line"),
         name=str(header.get("run") or source.stem),
         source=source.provenance,
         task=header.get("task"),
-        notes=tuple(notes),
+        notes=tuple(_list_notes(answers, 0 if texts is not None else valid["quote"].count())),
     )
-    held = {*run.topics}
-    length = None if texts is None else size.to_numpy()
-    nothing = tuple(topic for topic in answers.topics if topic not in held)
-    return Parsed(replace(run, answers=answers, length=length, topics_without_results=nothing), [])
+    run = replace(
+        run,
+        answers=answers,
+        length=None if texts is None else size.to_numpy(),
+        topics_without_results=tuple(t for t in answers.topics if t not in {*run.topics}),
+    )
+    return Parsed(run, [])
 
 
-def _place(
-    row: Mapping[str, Any], locator: TextLocator, unit: str
-) -> tuple[int | None, int | None]:
+def _list_notes(answers: Answers, unchecked: int) -> Iterator[Note]:
+    """Yield notes on the first citations that are not valid, and on quotes not compared."""
+    found = answers.list_problems("")
+    yield from (Note(own.code, f"line {own.line}, {own.text}") for own in found[:_MOST])
+    if found[_MOST:]:
+        total = f"citations not valid: {len(found)}; 'foveal validate' lists all"
+        yield Note("run.note", total)
+    if unchecked:
+        text = f"quotes not compared with the texts, which are not given (--texts): {unchecked}"
+        yield Note("run.unchecked", text)
+
+
+def _place(row: Mapping[str, Any], locator: TextLocator) -> tuple[int | None, int | None]:
     """Return the range of a citation, None for a whole document.
 
     Raises `UnplacedSpanError` with the code and the text of the problem.
     """
-    doc, start, end, quote = (row[name] for name in ("doc", "start", "end", "quote"))
+    doc, start, end, quote, prefix, suffix = (row[name] for name in _CITATION)
     text = locator.text(doc)
     if locator.texts is not None and text is None:
         message = f"document {doc!r} is not among the texts"
         raise UnplacedSpanError("span.unknown_document", message)
-    if start is not None and unit != "codepoint":
-        if text is None:
-            message = f"offsets are declared as {unit}, which only texts can convert; "
-            raise UnplacedSpanError("span.needs_text", message + objects.GIVE_TEXTS)
-        units = objects.count_units(text, unit)
-        at = np.searchsorted(units, (start, end))
-        if not np.isin((start, end), units).all():
-            message = f"[{start},{end}) in {unit} units is not a span of document {doc!r}"
-            raise UnplacedSpanError("span.offset", message)
-        start, end = at.tolist()
-    context = {name: row[name] for name in ("prefix", "suffix")}
+    if start is None and quote is not None and text is not None:
+        places = locator.find(doc, quote, prefix=prefix, suffix=suffix)
+        if places:  # wherever the text was taken from, it is there
+            return places[0]
     try:
-        if start is None and quote is not None and text is not None:
-            places = locator.find(doc, quote, **context)
-            if len(places) > 1:  # the text is there, wherever it was taken from
-                return places[0]
-        span = TextSpan(doc, start, end, quote, is_loose=True, **context)
-        place = locator.place(span)
+        place = locator.place(TextSpan(doc, start, end, quote, is_loose=True))
     except UnplacedSpanError as error:
         code, message = error.args
         if code in ("span.not_found", "span.quote") and text is not None:
-            closest = find_closest(text, quote)
-            if closest is None:
-                message += "; no word of it is there"
-            else:
-                low, high = closest
-                message += f"; closest is {text[low:high]!r} at [{low},{high})"
+            low, high = find_closest(text, quote)
+            message += f"; closest is {text[low:high]!r} at [{low},{high})"
         raise UnplacedSpanError(code, message) from None
     if place.start is not None and place.start == place.end:
         message = f"[{place.start},{place.end}) of document {doc!r} holds no text"
@@ -178,19 +145,18 @@ def _place(
     return place.start, place.end
 
 
-def find_closest(text: str, quote: str) -> tuple[int, int] | None:
-    """Return the part of a text that shares most words with a quote; None if it shares none.
+def find_closest(text: str, quote: str) -> tuple[int, int]:
+    """Return the part of a text that shares most words with a quote, an empty one if none does.
 
-    Of all parts with as many words as the quote, the first best one, without words at its ends
-    that the quote does not have.
+    Of all parts with as many words as the quote, it is the first best one, without words at its
+    ends that the quote does not have.
 
     >>> find_closest("The bridge was opened in 1932, to great applause.", "it opened in 1932")
     (15, 29)
     """
     words = [(own[0].casefold(), *own.span()) for own in re.finditer(r"\w+", text)]
     wanted = Counter(re.findall(r"\w+", quote.casefold()))
-    size = min(wanted.total(), len(words))
-    inside, shared, best = Counter[str](), 0, (0, 0)
+    size, inside, shared, most, last = wanted.total(), Counter[str](), 0, 0, 0
     for i, (word, *_) in enumerate(words):
         inside[word] += 1
         shared += inside[word] <= wanted[word]
@@ -198,13 +164,10 @@ def find_closest(text: str, quote: str) -> tuple[int, int] | None:
             left = words[i - size][0]
             shared -= inside[left] <= wanted[left]
             inside[left] -= 1
-        if shared > best[0]:
-            best = shared, i
-    if not best[0]:
-        return None
-    part = words[max(best[1] - size + 1, 0) : best[1] + 1]
-    kept = [own for own in part if own[0] in wanted]
-    return kept[0][1], kept[-1][2]
+        if shared > most:
+            most, last = shared, i
+    part = [own for own in words[max(last + 1 - size, 0) : last + 1] if own[0] in wanted]
+    return (part[0][1], part[-1][2]) if part else (0, 0)
 
 
 def list_documents(source: Source) -> frozenset[str]:
@@ -250,9 +213,9 @@ FORMATS = (
 | `quote` | the words that are cited, with `prefix` and `suffix` if they occur more than once |
 | none of these | the whole document is cited |
 
-Header fields and their defaults: `run` (the stem of the file name),
-`retrieved` (the name of the run that the answers were made from), `unit` (`codepoint`), `end`
-(`exclusive`). See [Citations](citations.md). Other measures see a run of the valid citations.""",
+Header fields and their defaults: `run` (the stem of the file name), `retrieved` (the run that the
+answers were made from; none). Offsets are code points, the end is exclusive. See
+[Citations](citations.md). Other measures see a run of the valid citations.""",
         """\
 {"type": "header", "format": "foveal-answers", "version": 1, "run": "model-a"}
 {"topic": "1", "answer": [{"text": "It opened in 1932.", "citations": [\

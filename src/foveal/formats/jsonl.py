@@ -31,15 +31,13 @@ from foveal.model import Judgements, Run
 # -- runs ------------------------------------------------------------------------------------------
 
 _RUN: dict[str, Any] = RESULT_COLUMNS | {"type": pl.String, "results": pl.List(pl.String)}
-_ALL_NULL = pl.all_horizontal(
-    pl.col(*(name for name in RESULT_COLUMNS if name != "topic")).is_null()
-)
+_OTHERS = pl.col(*(name for name in RESULT_COLUMNS if name != "topic"))
 _EMPTY_RULES = [
-    RULES["topic"],
-    RowRule("topic.missing", pl.col("topic").fill_null("") == "", "topic is missing"),
+    *NAME_RULES[:2],
     RowRule(
         "run.results",
-        (pl.col("results").list.len() > 0) | ~_ALL_NULL | pl.col("has_results"),
+        (pl.col("results").list.len() > 0)
+        | pl.any_horizontal(_OTHERS.is_not_null(), "has_results"),
         "results of topic {topic}; expected [] for a topic that has none, without other fields or "
         "lines, else one result per line",
     ),

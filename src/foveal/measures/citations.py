@@ -5,29 +5,29 @@ The results of a run of answers are its valid citations.
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from foveal import spans
 from foveal.lookup import number_rows
-from foveal.measures.alignment import Alignment, Floats
-from foveal.measures.characters import sum_first
+from foveal.measures.alignment import Alignment, Bools, Floats
+from foveal.measures.characters import PrecisionRecall, TopicCounts, sum_first
 from foveal.measures.measure import Example, Measure, Need
-from foveal.model.answers import AnswerCounts
 from foveal.spans import Ints
 
-_ANSWER = "D1:20-40 - D2:0-50,D3:0-40 ?"
+_WHERE = "C: text of valid citations, G: relevant text, R: retrieved text, in characters"
+_ANSWER = "D1:20-40 - D2:0-50,D3:0-40 D4:0-9"
 
 
-def count_answers(alignment: Alignment) -> AnswerCounts:
-    """Count sentences and citations of the judged topics."""
+def count_answers(alignment: Alignment, what: str) -> Floats:
+    """Count the sentences, those cited or the citations of the judged topics."""
     assert alignment.run.answers is not None  # Need.ANSWERS
-    return alignment.run.answers.count(alignment.gold.topics)
+    return alignment.run.answers.count(alignment.gold.topics)[what].to_numpy()
 
 
-def _sum_results(alignment: Alignment, values: Floats | Ints) -> Floats:
+def _sum_results(alignment: Alignment, values: Ints | Bools) -> Floats:
     """Sum values of results on the judged topics."""
     return alignment.spread_topics(sum_first(values, alignment.run.bounds))
 
@@ -60,49 +60,44 @@ class CitationValidity(_CitationMeasure):
     needs = (Need.ANSWERS,)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        valid = alignment.spread_topics(np.diff(alignment.run.bounds))
-        return _divide(valid, count_answers(alignment).citations)
+        # A citation without text is of a document that the collection does not hold.
+        valid = _sum_results(alignment, alignment.run.end != alignment.run.start)
+        return _divide(valid, count_answers(alignment, "citations"))
 
 
-class CitationPrecision(_CitationMeasure):
+class _CitedText(PrecisionRecall, _CitationMeasure):
+    def count_results(self, alignment: Alignment) -> TopicCounts:
+        return TopicCounts(alignment.new_rsize, alignment.new_size, alignment.gold.trel)
+
+
+class CitationPrecision(_CitedText):
     """Share of the cited text that is relevant.
 
     Text that is cited twice counts once. It is 0 for an answer that cites nothing valid.
     """
 
     name = "citeP"
-    formula = "citeP = |C and G| / |C|; C: text of valid citations, G: relevant text, in characters"
+    formula = f"citeP = |C and G| / |C|; {_WHERE}"
     example = Example(_ANSWER, 0.6364)
-
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found = _sum_results(alignment, alignment.new_rsize)
-        read = _sum_results(alignment, alignment.new_size)
-        return np.where(alignment.gold.nrel == 0, np.nan, found / np.maximum(read, 1))
+    figure = "precision"
 
 
-class CitationRecall(_CitationMeasure):
+class CitationRecall(_CitedText):
     """Share of the relevant text that is cited; 0 for an answer that cites nothing valid."""
 
     name = "citeR"
-    formula = "citeR = |C and G| / |G|; C: text of valid citations, G: relevant text, in characters"
+    formula = f"citeR = |C and G| / |G|; {_WHERE}"
     example = Example(_ANSWER, 0.7778)
-
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return _divide(_sum_results(alignment, alignment.new_rsize), alignment.gold.trel)
+    figure = "recall"
 
 
-class CitationF(_CitationMeasure):
+class CitationF(_CitedText):
     """Harmonic mean of citeP and citeR."""
 
     name = "citeF"
     formula = "citeF = 2 citeP citeR / (citeP + citeR), 0 if both are 0"
     example = Example(_ANSWER, 0.7)
-
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found = _sum_results(alignment, alignment.new_rsize)
-        read = _sum_results(alignment, alignment.new_size)
-        total = read + alignment.gold.trel
-        return np.where(alignment.gold.nrel == 0, np.nan, 2 * found / np.maximum(total, 1))
+    figure = "F"
 
 
 class Cited(_CitationMeasure):
@@ -116,8 +111,8 @@ class Cited(_CitationMeasure):
     needs = (Need.ANSWERS,)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        counts = count_answers(alignment)
-        return counts.cited / np.maximum(counts.sentences, 1)
+        sentences = count_answers(alignment, "sentences")
+        return count_answers(alignment, "cited") / np.maximum(sentences, 1)
 
 
 class Overcitation(_CitationMeasure):
@@ -132,23 +127,14 @@ class Overcitation(_CitationMeasure):
     higher_is_better = False
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        citations = count_answers(alignment).citations
-        useful = _sum_results(alignment, np.minimum(alignment.full_rsize, 1))
+        citations = count_answers(alignment, "citations")
+        useful = _sum_results(alignment, alignment.full_rsize > 0)
         share = _divide(citations - useful, citations)
         return np.where(alignment.gold.nrel == 0, np.nan, share)
 
 
-class Shared(NamedTuple):
-    """Characters of the retrieved text on the judged topics, and how many of them are cited."""
-
-    retrieved: Floats
-    cited: Ints
-    relevant: Floats
-    relevant_cited: Ints
-
-
-def share_retrieved(alignment: Alignment) -> Shared:
-    """Compare the cited text with the text that the answers were made from."""
+def share_retrieved(alignment: Alignment, *, relevant: bool) -> Floats:
+    """Return the share of the retrieved text that is cited, or of what is relevant of it."""
     run, gold = alignment.run, alignment.gold
     assert run.retrieved is not None  # Need.RETRIEVED
     other = Alignment(run.retrieved, gold)
@@ -158,25 +144,20 @@ def share_retrieved(alignment: Alignment) -> Shared:
         [own.judged_topic[own.run.topic[own.pieces.owner]] for own in (alignment, other)]
     )
     doc = pl.concat([run.doc.gather(one.owner), other.run.doc.gather(two.owner)])
-    start, end = (
-        np.concatenate([getattr(own, at) for own in (one, two)]) for at in ("start", "end")
-    )
+    start, end = (np.concatenate([one[at], two[at]]) for at in (0, 1))
     low, high = spans.side_by_side(start, end, number_rows(topic, doc).number)
     n = len(one.start)
     order = n + np.argsort(low[n:])
     cited, found = spans.pair_overlaps(low[:n], high[:n], low[order], high[order])
-    found = order[found]
-    shift = (start - low)[cited]
-    left = np.maximum(low[cited], low[found]) + shift
-    right = np.minimum(high[cited], high[found]) + shift
-    relevant = alignment.count_highlighted(one.owner[cited], left, right)
-    n_topics = len(gold.topics)
-    return Shared(
-        _sum_results(other, other.new_size),
-        np.bincount(topic[cited], right - left, n_topics).astype(np.int64),
-        _sum_results(other, other.new_rsize),
-        np.bincount(topic[cited], relevant, n_topics).astype(np.int64),
-    )
+    left = np.maximum(low[cited], low[order[found]])
+    right = np.minimum(high[cited], high[order[found]])
+    both, retrieved = right - left, other.new_size
+    if relevant:
+        shift = (start - low)[cited]
+        both = alignment.count_highlighted(one.owner[cited], left + shift, right + shift)
+        retrieved = other.new_rsize
+    shared = np.bincount(topic[cited], both, len(gold.topics))
+    return _divide(shared, _sum_results(other, retrieved))
 
 
 class Utilisation(_CitationMeasure):
@@ -187,18 +168,14 @@ class Utilisation(_CitationMeasure):
     """
 
     name = "utilisation"
-    formula = (
-        "utilisation = |C and R| / |R|; C: text of valid citations, R: text of the results the "
-        "answer was made from, in characters"
-    )
+    formula = f"utilisation = |C and R| / |R|; {_WHERE}"
     example = Example(f"{_ANSWER} | D1:0-60 D2:0-50", 0.6364)
     always_defined = True
 
     needs = (Need.ANSWERS, Need.RETRIEVED, Need.SPANS)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        shared = alignment.cached(share_retrieved)
-        return _divide(shared.cited, shared.retrieved)
+        return share_retrieved(alignment, relevant=False)
 
 
 class Completeness(_CitationMeasure):
@@ -209,14 +186,10 @@ class Completeness(_CitationMeasure):
     """
 
     name = "completeness"
-    formula = (
-        "completeness = |C and G and R| / |G and R|; C: text of valid citations, G: relevant "
-        "text, R: text of the results the answer was made from, in characters"
-    )
+    formula = f"completeness = |C and G and R| / |G and R|; {_WHERE}"
     example = Example(f"{_ANSWER} | D1:0-60 D2:0-50", 0.875)
 
     needs = (Need.ANSWERS, Need.RETRIEVED, Need.TEXT, Need.SPANS)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        shared = alignment.cached(share_retrieved)
-        return _divide(shared.relevant_cited, shared.relevant)
+        return share_retrieved(alignment, relevant=True)

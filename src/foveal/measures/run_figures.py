@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -100,6 +101,17 @@ class _Answering(Measure):
 
     needs = ()
 
+    def score_topics(self, alignment: Alignment) -> Floats:
+        """Return 1 where the run returns anything, else 0, or for `rejected` the reverse.
+
+        An answer returns something if it has a sentence, though it may cite nothing.
+        """
+        answered = alignment.spread_topics(np.minimum(np.diff(alignment.run.bounds), 1))
+        if alignment.run.answers is not None:
+            counts = alignment.run.answers.count(alignment.gold.topics)
+            answered = np.minimum(counts["sentences"].to_numpy(), 1)
+        return 1 - answered if self.on_unanswerable else answered
+
 
 class Rejected(_Answering):
     """Whether the run returns nothing for an unanswerable topic: 1 or 0.
@@ -112,12 +124,12 @@ class Rejected(_Answering):
     formula = "rejected = 1 if the run returns nothing for an unanswerable topic, else 0"
     example = Example("", 1)
     on_unanswerable = True
+    axioms: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("document", "touching", "missing"), "it is about topics with nothing to find"
+    )
 
     def notes(self, gold: Gold) -> tuple[str, ...]:
         return () if gold.unanswerable.any() else ("no topic is declared unanswerable",)
-
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return 1 - mark_answered(alignment)
 
 
 class Accepted(_Answering):
@@ -130,19 +142,9 @@ class Accepted(_Answering):
     name = "accepted"
     formula = "accepted = 1 if the run returns anything for an answerable topic, else 0"
     example = Example("D3:0-40", 1)
-
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return mark_answered(alignment)
-
-
-def mark_answered(alignment: Alignment) -> Floats:
-    """Return 1 for each judged topic for which the run returns anything, else 0.
-
-    An answer returns something if it has a sentence, though it may cite nothing.
-    """
-    if alignment.run.answers is not None:
-        return np.minimum(alignment.run.answers.count(alignment.gold.topics).sentences, 1)
-    return alignment.spread_topics(np.minimum(np.diff(alignment.run.bounds), 1))
+    axioms: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("document", "touching"), "it does not look at what is returned"
+    )
 
 
 # -- overlap indicators ------------------------------------------------------------------------

@@ -8,15 +8,17 @@ D2 and D3 have two paragraphs each. Exhaustivity is graded as in 2005.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import polars as pl
 
+from foveal.files.source import Source
+from foveal.formats import answers
 from foveal.formats.xpaths import canonical
 from foveal.measures.alignment import Alignment, Gold
 from foveal.measures.measure import Example, Measure, Need
 from foveal.model import Judgements, Run
-from foveal.model.answers import CITATION_COLUMNS, Answers
 from foveal.recall import Forest
 
 JUDGEMENTS: dict[str, dict[str, dict[str, Any]]] = {
@@ -85,27 +87,19 @@ def parse_run(text: str) -> pl.DataFrame:
 def parse_answers(text: str) -> Run:
     """Parse the sentences of an answer and, after ``|``, the results that it was made from.
 
-    A sentence lists its citations with commas; ``-`` cites nothing, ``?`` something not there.
+    A sentence is ``-`` or lists its citations with commas. There is no document D4.
 
-    >>> run = parse_answers("D1:20-40,D2:0-50 - ? | D1:0-100")
-    >>> len(run), run.answers.count(["toy"]).citations.tolist(), len(run.retrieved)
-    (2, [3.0], 1)
+    >>> run = parse_answers("D1:20-40,D2:0-50 - D4:0-9 | D1:0-100")
+    >>> len(run), len(run.answers.citations), len(run.retrieved)
+    (2, 4, 1)
     """
     answer, _, retrieved = text.partition("|")
-    sentences = answer.split()
-    cited = [word for own in sentences for word in own.split(",")]
-    valid = parse_run(" ".join(word for word in cited if word not in "-?"))
-    places = valid.select("doc", "start", "end").iter_rows(named=True)
-    rows = []
-    for number, sentence in enumerate(sentences, 1):
-        for word in sentence.split(","):
-            wrong = {"doc": "D4", "problem": "not there"} if word == "?" else {}
-            place = next(places) if word not in "-?" else wrong
-            rows.append({"topic": "toy", "sentence": number, **place})
-    run = Run.from_frame(valid, name="example")
-    answers = Answers(("toy",), pl.DataFrame(rows, schema=CITATION_COLUMNS))
-    behind = Run.from_frame(parse_run(retrieved), name="retrieved") if retrieved else None
-    return run.with_columns(answers=answers, retrieved=behind)
+    cited = (parse_run(own.strip("-").replace(",", " ")) for own in answer.split())
+    sentences = [{"citations": own.select("doc", "start", "end").to_dicts()} for own in cited]
+    line = json.dumps({"topic": "toy", "answer": sentences})
+    texts = {doc: "x" * judged["length"] for doc, judged in JUDGEMENTS["toy"].items()}
+    run: Run = answers.parse_answers(Source.of_text(line, "answers"), texts=texts).checked()
+    return run.with_columns(retrieved=Run.from_frame(parse_run(retrieved), name="retrieved"))
 
 
 def run_example(measure: Measure, example: Example) -> float:

@@ -40,10 +40,7 @@ _ROW_COLUMNS = (
 )
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "slots", "aspects")
 _TABLES = frozenset(["elements", "places", "evidence", "alternatives"])
-_COMBINED = _TABLES | {
-    "sets",
-    "slots",
-}  # the columns that need more than their spans to be combined
+_COMBINED = _TABLES | {"sets", "slots"}  # need more than their spans to be combined
 
 Bools = npt.NDArray[np.bool_]
 
@@ -176,22 +173,17 @@ class Judgements(Columns, FromFiles):
 
     @classmethod
     def from_highlights(
-        cls,
-        judged: Mapping[str, Mapping[str, Mapping[str, Any]]],
-        *,
-        name: str = "judgements",
-        unanswerable: Iterable[str] = (),
+        cls, judged: Mapping[str, Mapping[str, Mapping[str, Any]]], *, name: str = "judgements"
     ) -> Judgements:
         """Return judgements from dicts: topic to document to ``spans``, ``length``, ``bep``.
 
-        ``sets`` may name the evidence sets of each span, None for all of them, and ``slots`` the
-        slots that each can fill, None for none. `unanswerable` are further topics.
+        ``sets`` may name the evidence sets of each span, None for all of them.
 
         >>> Judgements.from_highlights({"1": {"D1": {"spans": [(10, 40)], "length": 100}}})
         <Judgements: 1 topics, 1 documents judged, 1 relevant>
         """
         rows = [
-            {"spans": (), **entry, "topic": topic, "doc": doc}
+            {"spans": (), "sets": None, **entry, "topic": topic, "doc": doc}
             for topic, docs in judged.items()
             for doc, entry in docs.items()
         ]
@@ -200,19 +192,15 @@ class Judgements(Columns, FromFiles):
         spans = [span for row in rows for span in row["spans"]]
         start, end = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
         counts = np.array([len(row["spans"]) for row in rows], dtype=np.int64)
-        labels = dict[str, Any]()
-        for label in ("sets", "slots"):
-            if not any(row.get(label) for row in rows):
-                continue
-            named = [own for row in rows for own in row.get(label) or [None] * len(row["spans"])]
+        sets = None
+        if any(row["sets"] for row in rows):
+            named = [own for row in rows for own in row["sets"] or [None] * len(row["spans"])]
             if len(named) != len(spans):
                 given = counted(len(named), "list")
-                raise UsageError(f"{given} of {label} for {len(spans)} spans; expected one each")
+                raise UsageError(f"{given} of sets for {len(spans)} spans; expected one each")
             named = [None if names is None else [*names] for names in named]
-            labels[label] = pl.Series(named, dtype=pl.List(pl.String))
-        topics = frozenset(unanswerable)
-        labels |= {"topics_without_documents": topics, "unanswerable": topics}
-        return cls.from_rows(frame, counts, start, end, source=Provenance(name), **labels)
+            sets = pl.Series(named, dtype=pl.List(pl.String))
+        return cls.from_rows(frame, counts, start, end, source=Provenance(name), sets=sets)
 
     def __repr__(self) -> str:
         return (

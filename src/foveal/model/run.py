@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,6 @@ from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Provenance
 from foveal.lookup import gather, number_rows
 from foveal.spans import Ints
-
-if TYPE_CHECKING:
-    from foveal.model.answers import Answers
 
 UNKNOWN = -1
 """An unknown offset or length: the end of a whole document, the place of an XPath."""
@@ -114,6 +111,51 @@ class ResultDocuments(NamedTuple):
     """The document of each result, an index into `first_rows`."""
     reopened_rows: Ints
     """The rows that come back to a document after results of other documents."""
+
+
+_WORDS = ("topic", "text", "doc", "quote", "prefix", "suffix", "code", "problem")
+CITATION_COLUMNS = dict.fromkeys(_WORDS, pl.String) | dict.fromkeys(
+    ("line", "sentence", "start", "end"), pl.Int64
+)
+"""The columns of `Answers.citations`."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of a run, whose results are their valid citations in order."""
+
+    topics: tuple[str, ...]
+    """The topics of all answers, also of those without a sentence."""
+    citations: pl.DataFrame
+    """A row for each citation, and one without ``doc`` for each sentence that cites nothing. In a
+    topic, sentences are numbered from 1. ``start`` and ``end`` are in code points, null for quotes
+    that are not found and whole documents; ``problem`` says why a citation is not valid."""
+    retrieved: str | None = None
+    """The name of the run that the answers were made from, as the file gives it."""
+
+    def list_problems(self, path: str) -> list[Problem]:
+        """Return a problem for each citation that is not valid."""
+        wrong = self.citations.drop_nulls("problem")
+        columns = wrong.select("code", "line", "sentence", "problem").iter_rows()
+        return [
+            Problem(code, path, line, f"sentence {sentence}: {text}")
+            for code, line, sentence, text in columns
+        ]
+
+    def count(self, topics: Sequence[str]) -> pl.DataFrame:
+        """Count the ``sentences``, those ``cited`` and the ``citations`` of the topics.
+
+        A sentence is cited if it has a citation, valid or not.
+        """
+        has_doc = pl.col("doc").is_not_null()
+        counts = self.citations.group_by("topic").agg(
+            sentences=pl.col("sentence").n_unique(),
+            cited=pl.col("sentence").filter(has_doc).n_unique(),
+            citations=has_doc.sum(),
+        )
+        asked = pl.DataFrame({"topic": topics}, schema={"topic": pl.String})
+        found = asked.join(counts, on="topic", how="left", maintain_order="left")
+        return found.drop("topic").fill_null(0).cast(pl.Float64)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
