@@ -195,7 +195,7 @@ def test_wrong_use(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert_refused(
         call(capsys, "fidelity", "-m", "AP"), "foveal: no judgements given (--judgements)"
     )
-    outcome = call(capsys, "fidelity", "-j", "qrels", "-m", "nDCG@10")
+    outcome = call(capsys, "fidelity", "-j", "qrels", "-m", "noSuch@10")
     assert outcome.code == 2
 
 

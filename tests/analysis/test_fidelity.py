@@ -405,7 +405,7 @@ def test_topics_that_are_undefined_for_a_run_are_left_out_for_both() -> None:
         (["BEPD", "AgP"], "BEPD takes one result of each document"),
         (["AgP", "MAep"], "AgP is about text; test measures of elements separately"),
         (["num_ret"], "num_ret: neither more nor less of it is better"),
-        (["nDCG"], "unknown measure 'nDCG'"),
+        (["noSuch"], "unknown measure 'noSuch'"),
     ],
 )
 def test_measures_that_cannot_be_tested(

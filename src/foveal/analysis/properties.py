@@ -104,6 +104,8 @@ AgPw             y     y        y     =:20    y:18  y:22  n  n:21     n:21     y
 AgP(score=BEP)   y     y        y     n/a:23  y     n     n  n:23     n:23     n:23     y
 BEPD             y     n        y     n/a:23  y     n     n  n:23     n:23     n:23     i:24
 P, R, AP         y     y        n:25  =       n     n/a   n  i        i        i        i
+nDCG             y     y        n:25  =       n     n/a   n  i        i        i        i
+nDCG(passage)    y     y        n:38  =       y:18  n:39  n  n:34     i        i        i
 evidence sets    y     y:26     n:27  =       n:28  n/a   n  n        i        i        n
 PASSAGE          y     y        y     +:29    y:18  n     n  n:30     i        i        i
 PASSAGE2         y     y        y     =       y:18  y:19  n  i        i        i        i
@@ -162,6 +164,8 @@ _NOTES = {
     35: "what is around a passage finds it again",
     36: "relevant text counts every time it is returned, beyond 1",
     37: "a result matches a passage or it does not",
+    38: "a result covers enough of a passage or it does not",
+    39: "passages of the same grade are worth the same",
 }
 
 _MEASURES = {
@@ -182,6 +186,8 @@ _MEASURES = {
     "AgPw": "AgPw gRw",
     "AgP(score=BEP)": "AgP(score=BEP,n=50) gP(score=BEP,n=50)",
     "P, R, AP": "AP P R",
+    "nDCG": "nDCG RR Success Rprec RBP ERR Bpref infAP",
+    "nDCG(passage)": "nDCG(unit=passage) RR(unit=passage) Rprec(unit=passage)",
     "evidence sets": "evR answered evRR",
     "PASSAGE": "gen_passage gen_document",
     "PASSAGE2": "gen_passage2",

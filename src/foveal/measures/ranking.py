@@ -360,10 +360,12 @@ class ExpectedReciprocalRank(_Ranked):
         if highest is None:
             highest = float(self.list_sought(alignment.gold).grade.max(initial=0.0))
         satisfied = (np.exp2(np.maximum(found.grade, 0.0)) - 1) / 2**highest
-        # The probability that nothing above satisfied, as a sum of logarithms over each topic.
-        before = np.concatenate([[0.0], np.cumsum(np.log1p(-satisfied))])
-        low = np.repeat(before[found.bounds[:-1]], np.diff(found.bounds))
-        reached = np.exp(before[:-1] - low)
+        # The probability that nothing above satisfied: topics side by side, so that the product of
+        # one has the same bits whatever the others are.
+        missed = np.ones((len(found.bounds) - 1, int(found.rank.max(initial=-1)) + 2))
+        topic = np.repeat(np.arange(len(missed)), np.diff(found.bounds))
+        missed[topic, found.rank + 1] = 1 - satisfied
+        reached = np.cumprod(missed, axis=1)[topic, found.rank]
         return alignment.fill_topics(
             sum_first(satisfied * reached / (found.rank + 1), found.bounds)
         )
