@@ -196,8 +196,7 @@ def judgements_of(
     if empty := [str(topic) for topic, own in lists if not own]:
         notes = (f"topics without any judgement, left out: {some(empty)}", *notes)
     rows = rows.with_columns(length=pl.coalesce("length", "size"))
-    topics = frozenset(unanswerable)
-    extra: dict[str, Any] = {"topics_without_documents": topics, "unanswerable": topics}
+    extra = dict.fromkeys(("topics_without_documents", "unanswerable"), frozenset(unanswerable))
     return group_spans(rows, Source(name, b"", ""), notes=notes, **extra)
 
 

@@ -210,9 +210,8 @@ def _merge_in_judgements(judgements: Judgements, copies: Copies) -> Judgements:
                 there = own.setdefault(
                     place, {"spans": [], "length": length.get(place), "bep": None}
                 )
-                there["spans"].append(
-                    {"start": low, "end": high, "grade": grade, "sets": sets, "slots": slots}
-                )
+                own_span = {"start": low, "end": high, "grade": grade, "sets": sets}
+                there["spans"].append(own_span | {"slots": slots})
     lost = () if judgements.aspects is None else ("aspects of passages are not kept with copies",)
     return replace(
         judgements_of(rows, unanswerable=truth.unanswerable),

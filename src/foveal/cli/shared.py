@@ -58,10 +58,7 @@ def open_inputs(
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of scoring that were given and differ from their defaults.
-
-    Runs behind answers are read if they need texts.
-    """
+    """Return the options of scoring that were given and differ from their defaults."""
     used = [*_NOT_SCORING]
     if click.get_current_context().meta.get(TEXTS_USED) and not options.get("cas"):
         used += ["documents", "name_from"]
@@ -71,7 +68,7 @@ def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
         if value not in (None, False, ()) and value != _DEFAULTS.get(name) and name not in used
     }
     if "retrieved" in given:
-        from foveal.cli.texts import open_runs
+        from foveal.cli.texts import open_runs  # they may need texts
 
         given["retrieved"] = open_runs(given["retrieved"])
     return given

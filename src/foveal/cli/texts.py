@@ -81,12 +81,8 @@ def locate_results(sources: Sequence[Source], texts: SourceTexts) -> list[Run]:
     return [read_run(source, texts=read) for source in sources]
 
 
-def needed_texts(
-    sources: Sequence[Source | str], texts: SourceTexts | None
-) -> dict[str, str] | None:
-    """Return the texts of the documents that runs need; None without `texts`."""
-    if texts is None:
-        return None
+def needed_texts(sources: Sequence[Source | str], texts: SourceTexts) -> dict[str, str]:
+    """Return the texts of the documents that runs need."""
     from foveal.files.source import Source
     from foveal.formats.jsonl import documents_needed
 

@@ -60,8 +60,9 @@ def command(runs: tuple[str, ...], form: str, **options: Any) -> None:
         "classes": parse_tag_classes(given.tag_classes or ()),
         "max_results": given.max_results,
     }
-    texts = find_texts()
-    by_file = [validate(path, **settings, texts=needed_texts([path], texts)) for path in runs]
+    if (texts := find_texts()) is not None:
+        settings["texts"] = needed_texts(runs, texts)
+    by_file = [validate(path, **settings) for path in runs]
     every = [problem for own in by_file for problem in own]
     faults = [problem for problem in every if problem.code != UNCHECKED]
     if form == "json":

@@ -248,11 +248,10 @@ class Evaluation:
         wanted = None if run.answers is None else run.answers.retrieved
         named = [own for own in self.retrieved if wanted in (None, own.name)]
         if len(named) != 1:
-            raise UsageError(
-                f"{run.source.path}: cannot tell which run the answers were made from; the header "
-                f"has retrieved={wanted!r}, expected one of the runs of --retrieved: "
-                + some([own.name for own in self.retrieved])
-            )
+            given = some([own.name for own in self.retrieved])
+            text = f"{run.source.path}: cannot tell which run the answers were made from; the "
+            text += f"header names {wanted}, --retrieved gives {given}; expected one of them"
+            raise UsageError(text)
         if self.index is None:
             return named[0]
         from foveal.collection.placement import place_run

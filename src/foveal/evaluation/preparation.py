@@ -376,8 +376,8 @@ def align_run(
 ) -> AlignedRun:
     """Align a run with gold judgements, refusing what measures and options do not allow."""
     alignment = Alignment(run, gold)
-    listed = gold.topic_at.keys() & run.topics_without_results
-    if not (len(alignment.run) or listed or gold.is_part):
+    found = len(alignment.run) or gold.topic_at.keys() & run.topics_without_results
+    if not (found or gold.is_part):
         raise refuse_topics(run.source.path, run.topics, gold.topics)
     wanted = options.only_topics
     unjudged = [t for t in alignment.unjudged_topics if wanted is None or t in wanted]

@@ -354,9 +354,7 @@ PAST_END = Rule(
     mended="results clipped at the end of their document: {{}}",
 )
 CITED_PAST_END = replace(
-    PAST_END,
-    mend=_drop_past_end,
-    mended="citations past the end of their document, not valid: {{}}",
+    PAST_END, mend=_drop_past_end, mended="citations past the end of their document: {{}}"
 )
 UNKNOWN_LENGTH = Rule("run.unknown_length", _find_unknown_lengths)
 LIMIT = Rule(

@@ -42,9 +42,9 @@ def describe_undefined(
     fate = "not averaged" if skipped else "counted as 0"
     for named, those in by_topics.items():
         which = "all measures" if len(those) == len(measures) else some(list_measures(those))
-        by_citation = any(Need.ANSWERS in measure.needs for measure in those)
-        reason = "without a defined score" if by_citation else "with nothing relevant"
-        yield f"topics {reason}, {fate} ({which}), {len(named)}: {some(named)}"
+        of_answers = any(Need.ANSWERS in measure.needs for measure in those)
+        why = "without a defined score" if of_answers else "with nothing relevant"
+        yield f"topics {why}, {fate} ({which}), {len(named)}: {some(named)}"
 
 
 def has_negative_judgements(judgements: Judgements) -> bool:

@@ -65,8 +65,6 @@ def parse_answers(source: Source, *, texts: Mapping[str, str] | None = None) -> 
     rows = rows.explode("citations", keep_nulls=True, empty_as_null=True)
     rows = rows.with_columns(cites=pl.col("citations").is_not_null()).unnest("citations")
     problems = [*table.problems, *check_rules(source.path, rows, _CITATION_RULES)]
-    if problems:
-        return Parsed(None, problems)
     locator, placed, sizes = TextLocator(texts), list[dict[str, Any]](), list[int]()
     for row in rows.drop("type", "cites").iter_rows(named=True):
         placed.append(row)
@@ -110,8 +108,7 @@ def _list_notes(answers: Answers, unchecked: int) -> Iterator[Note]:
     found = answers.list_problems("")
     yield from (Note(own.code, f"line {own.line}, {own.text}") for own in found[:_MOST])
     if found[_MOST:]:
-        total = f"citations not valid: {len(found)}; 'foveal validate' lists all"
-        yield Note("run.note", total)
+        yield Note("run.note", f"citations not valid: {len(found)}; 'foveal validate' lists all")
     if unchecked:
         text = f"quotes not compared with the texts, which are not given (--texts): {unchecked}"
         yield Note("run.unchecked", text)
@@ -137,7 +134,7 @@ def _place(row: Mapping[str, Any], locator: TextLocator) -> tuple[int | None, in
         code, message = error.args
         if code in ("span.not_found", "span.quote") and text is not None:
             low, high = find_closest(text, quote)
-            message += f"; closest is {text[low:high]!r} at [{low},{high})"
+            message += f"; closest is {text[low:high]!r} at [{low},{high})" if high else ""
         raise UnplacedSpanError(code, message) from None
     if place.start is not None and place.start == place.end:
         message = f"[{place.start},{place.end}) of document {doc!r} holds no text"

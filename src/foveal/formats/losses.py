@@ -17,8 +17,7 @@ _TREC_TOPIC = ("id", "title", "description", "narrative", "keywords")
 def run_losses(run: Run, keeps: str) -> list[str]:
     """List what a file does not hold of a run, each as ``what: how many``.
 
-    `keeps` names what its format holds, of: results offsets xpaths tokens task header name topics
-    answers.
+    `keeps` names what it holds: results offsets xpaths tokens task header name topics answers.
     """
     held, counts, kept = keeps.split(), dict[str, int](), run
     if "results" not in held:

@@ -318,8 +318,8 @@ class Judgements(Columns, FromFiles):
             self.problem(
                 "judgements.answerable",
                 row,
-                f"topic {self.topics[self.topic[row]]!r} is declared unanswerable, but document "
-                f"{self.doc[row]!r} is relevant here; expected one of the two",
+                f"topic {self.topics[self.topic[row]]!r} is unanswerable, but {self.doc[row]!r} is "
+                "relevant to it; expected one of the two",
             )
             for row in np.flatnonzero(declared[self.topic] & self.relevant).tolist()
         ]
