@@ -384,10 +384,9 @@ def align_run(
     counts: Counts = {UNJUDGED_TOPICS: unjudged}
     if options.max_results is not None:
         alignment = rules.TOO_MANY.repair(alignment, counts, options.max_results)
-    if run.answers is not None:
-        alignment = rules.CITED_PAST_END.repair(alignment, counts)
-    elif options.lenient:
-        alignment = rules.PAST_END.repair(alignment, counts)
+    if options.lenient or run.answers is not None:
+        past_end = rules.PAST_END if run.answers is None else rules.CITED_PAST_END
+        alignment = past_end.repair(alignment, counts)
     else:
         rules.refuse_broken(alignment, {rules.PAST_END: f" ({rules.PAST_END.option})"})
     _check_needs(alignment, measures)
@@ -414,28 +413,21 @@ def align_run(
     if rules.DUPLICATE not in forbidden and run.answers is None:  # sentences may cite the same
         repeats = len(rules.DUPLICATE.broken(alignment)[0])
         counts["results that repeat an earlier one: {}"] = repeats
-    overlaps = choose_overlaps(measures, options.overlap)
+    overlaps = dict.fromkeys(measures, Overlap.AS_IT_IS)
+    # Measures of citations count all of them, and unite their text.
+    for measure in (own for own in measures if Need.ANSWERS not in own.needs):
+        one = measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT
+        if options.overlap == "drop":
+            overlaps[measure] = Overlap.FIRST_PER_DOCUMENT if one else Overlap.DISJOINT
+        elif options.overlap == "allow" and measure.structural:
+            overlaps[measure] = Overlap.COUNT_REPEATS
+        elif options.overlap == "union" and not one and not measure.structural:
+            overlaps[measure] = Overlap.UNION
     for overlap in dict.fromkeys(overlaps.values()):
         if overlap in (Overlap.DISJOINT, Overlap.FIRST_PER_DOCUMENT):
             dropped = len(alignment.run) - len(alignment.with_overlap(overlap).run)
             counts[f"{overlap.value}: {{}}"] = dropped
     return AlignedRun(run, gold, unlimited, alignment, overlaps, counts, has_parts)
-
-
-def choose_overlaps(measures: Sequence[Measure], policy: str | None) -> dict[Measure, Overlap]:
-    """Return the treatment of overlapping results by each measure under a policy."""
-    overlaps = dict.fromkeys(measures, Overlap.AS_IT_IS)
-    for measure in measures:
-        if Need.ANSWERS in measure.needs:
-            continue  # they count all citations, and unite their text
-        one = measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT
-        if policy == "drop":
-            overlaps[measure] = Overlap.FIRST_PER_DOCUMENT if one else Overlap.DISJOINT
-        elif policy == "allow" and measure.structural:
-            overlaps[measure] = Overlap.COUNT_REPEATS
-        elif policy == "union" and not one and not measure.structural:
-            overlaps[measure] = Overlap.UNION
-    return overlaps
 
 
 def refuse_topics(
