@@ -40,8 +40,8 @@ def everything() -> list[Measure]:
     return [parse_measure(own.name + labels.get(own.cutoff, "")) for own in all_measures()]
 
 
-ALL = [measure for measure in everything() if measure.name != "inex_eval_ng"]
-"""But one, which takes grades that the campaign does not have."""
+ALL = [m for m in everything() if m.name != "inex_eval_ng" and Need.ANSWERS not in m.needs]
+"""But one, which takes grades that the campaign does not have, and those of answers."""
 OF_TEXT = [m for m in ALL if {Need.STRUCTURE, Need.ELEMENTS, Need.LENGTHS}.isdisjoint(m.needs)]
 
 

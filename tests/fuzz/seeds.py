@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import zstandard
 
 from foveal.cli import main
+from foveal.measures.measure import FAMILIES
 
 __all__ = ["INPUT", "OUTPUT", "Seed", "make_seeds"]
 
@@ -55,6 +56,7 @@ def make_seeds(base: Path) -> list[Seed]:
         _write_campaign(base)
     return [
         *_runs(base),
+        _answers(),
         *_judgements(base),
         *_topics_and_pools(base),
         *_results_and_configurations(base),
@@ -179,6 +181,45 @@ def _runs(base: Path) -> Iterator[Seed]:
                 ("convert", INPUT, OUTPUT, "--to", "fol", *INDEXED),
             ),
         )
+
+
+def _answers() -> Seed:
+    """Answers that cite spans, quotes and whole documents."""
+    cited = [{"doc": "tidal-causeways", "start": 18, "end": 90}, {"doc": "fords"}]
+    quotes = [{"doc": "fords", "start": 9, "end": 28, "quote": "The oldest crossing"}]
+    rows: list[dict[str, Any]] = [
+        {"type": "header", "format": "foveal-answers", "version": 1, "retrieved": "windows"},
+        {"topic": "1", "answer": [{"text": "One.", "citations": cited}, {"text": "Two."}]},
+        {"topic": "2", "answer": [{"text": "Three.", "citations": quotes}]},
+        {"topic": "3", "answer": []},
+    ]
+    texts = ("--texts", f"{BASE}/documents")
+    measures = [word for name in FAMILIES["citations"].split()[:6] for word in ("-m", name)]
+    evaluate = ("evaluate", INPUT, *JUDGED, *measures, "-m", "accepted")
+    commands: tuple[Command, ...] = (
+        (*evaluate, *texts, *SCORED),
+        (*evaluate, *INDEXED, "-m", "P@5", *SCORED),
+        (
+            "evaluate",
+            INPUT,
+            *JUDGED,
+            *texts,
+            "-m",
+            "utilisation",
+            "--retrieved",
+            f"{BASE}/run.jsonl",
+        ),
+        ("validate", INPUT, *texts),
+        ("validate", INPUT),
+        ("stats", INPUT),
+        ("convert", INPUT, OUTPUT, "--to", "answers", *texts),
+        ("convert", INPUT, OUTPUT, "--to", "jsonl", *texts),
+        ("report", INPUT, *JUDGED, *texts, "-m", "citeF", "-o", OUTPUT),
+        ("pool", INPUT, "-o", OUTPUT),
+        ("budget", INPUT, *JUDGED, *texts, "--overlap", "drop", *SCORED),
+    )
+    content = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    return Seed("run-answers", "answers.jsonl", content, commands)
 
 
 def _judgements(base: Path) -> Iterator[Seed]:

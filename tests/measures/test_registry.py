@@ -25,7 +25,7 @@ from foveal.measures import (
     parse_measure,
     parse_measures,
 )
-from foveal.measures.measure import FAMILIES, Choice
+from foveal.measures.measure import FAMILIES, Choice, Need
 from foveal.measures.toy import run_example
 from scoring import score
 
@@ -36,8 +36,9 @@ EVERY = [
     for measure in all_measures()
 ]
 every_measure = pytest.mark.parametrize("measure", EVERY, ids=str)
-OF_TEXT = [measure for measure in EVERY if not measure.structural]
-"""Those of elements have their campaigns, and these tests, in test_structural.py."""
+OF_TEXT = [m for m in EVERY if not m.structural and Need.ANSWERS not in m.needs]
+"""Those of elements have their campaigns, and these tests, in test_structural.py; those of answers
+have theirs in test_citations.py."""
 
 
 @every_measure
@@ -78,7 +79,7 @@ def test_values_stay_in_range(campaign: campaigns.Campaign) -> None:
 @given(documents=campaigns.judged_documents())
 @settings(max_examples=60)
 def test_a_topic_without_results_scores_zero(documents: dict[str, naive.Doc]) -> None:
-    about_the_topic = {"num_rel", "rel_size", "RBPres"}
+    about_the_topic = {"num_rel", "rel_size", "RBPres", "rejected"}
     for measure in OF_TEXT:
         value = campaigns.score(measure, [], documents)
         zero = math.isnan(value) or value == 0

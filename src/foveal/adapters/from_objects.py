@@ -40,12 +40,12 @@ COLUMNS: dict[str, Any] = {
     **dict.fromkeys(_TEXTS, pl.String),
     **dict.fromkeys(("start", "end", "rank", "tokens", "length", "bep", "line"), pl.Int64),
     **dict.fromkeys(("score", "grade"), pl.Float64),
-    **dict.fromkeys(("sets", "aspects"), pl.List(pl.String)),
+    **dict.fromkeys(("sets", "slots", "aspects"), pl.List(pl.String)),
 }
 """The columns that any table may have, and their types."""
 _PLACE = ("topic", "doc", "start", "end")
 _OF_RUN = (*_PLACE, "score", "rank", "xpath", "text", "tokens")
-_OF_SPAN = ("text", "prefix", "suffix", "assessor", "length", "bep", "sets", "aspects")
+_OF_SPAN = ("text", "prefix", "suffix", "assessor", "length", "bep", "sets", "slots", "aspects")
 OF_JUDGEMENTS = (*_PLACE, "grade", *_OF_SPAN)
 _USUAL = {
     "topic": "topic topic_id query_id qid question_id",
@@ -96,6 +96,8 @@ def run_of(
     [9.5, 7.25]
     >>> run_of({"1": [{"doc": "d1", "text": "ferry"}]}, texts={"d1": "a ferry"}).start.tolist()
     [2]
+    >>> run_of({"1": [("d1", 20, 40)], "2": []}).topics_without_results
+    ('2',)
     """
     locator, frame = TextLocator(texts, unplaced=unplaced), frame_of(results)
     if name is None and frame is not None and "run" in frame.columns and len(frame):
@@ -120,8 +122,11 @@ def run_of(
         rows = rows.with_columns(start=start.otherwise(0), end=end.otherwise("size"))
     rows = rows.with_columns(bep=pl.lit(None, dtype=pl.Int64))
     run: Run = parse_results(RowTable(rows), Source(name, b"", ""), name=name).checked()
+    lists = results.items() if isinstance(results, Mapping) else ()
+    nothing = tuple(str(topic) for topic, own in lists if not own)
     length = None if texts is None else rows["size"].to_numpy()[run.line - 1]
-    return run.with_columns(length=length, notes=(*notes, *run.notes), source=Provenance(name))
+    run = run.with_columns(length=length, notes=(*notes, *run.notes), source=Provenance(name))
+    return run.with_columns(topics_without_results=nothing)
 
 
 def runs_of(results: Any) -> list[Run | str | Path]:
@@ -161,18 +166,20 @@ def judgements_of(
     name: str = "judgements",
     doc: DocOf = None,
     texts: Mapping[str, str] | None = None,
+    unanswerable: Iterable[str] = (),
 ) -> Judgements:
     """Return judgements from Python objects, called `name` in messages.
 
     `objects` are ``{topic: [span, ...]}`` where a span is a tuple ``(doc, start, end)`` with the
-    grade as an optional fourth, a dict, which may name the evidence ``sets`` it belongs to, or an
-    object of a framework; or ``{topic: {doc: [(start, end), ...]}}``, where an empty list is a
-    document judged not relevant, and a dict of ``spans``, ``length`` and ``bep`` may replace a
-    list. Or a frame of Polars or pandas, or a list of dicts or tuples that begin with the topic.
+    grade as an optional fourth, a dict, which may name the evidence ``sets`` it belongs to or the
+    ``slots`` it can fill, or an object of a framework; or ``{topic: {doc: [(start, end), ...]}}``,
+    where an empty list is a document judged not relevant, and a dict of ``spans``, ``length`` and
+    ``bep`` may replace a list. Or a frame of Polars or pandas, or a list of dicts or tuples that
+    begin with the topic.
     Rows without start and end are documents judged not relevant, unless no row has them: then
     ``grade`` judges whole documents. `doc` is the field that names the document, or a function of
     the object. `texts` of documents give their lengths; spans are compared with them or placed by
-    them as in `run_of`.
+    them as in `run_of`. `unanswerable` are further topics, to which the right result is none.
 
     >>> judgements_of({"1": [("d1", 10, 40)], "2": {"d1": [], "d2": [(0, 9)]}})
     <Judgements: 2 topics, 3 documents judged, 2 relevant>
@@ -186,7 +193,8 @@ def judgements_of(
     if empty := [str(topic) for topic, own in lists if not own]:
         notes = (f"topics without any judgement, left out: {some(empty)}", *notes)
     rows = rows.with_columns(length=pl.coalesce("length", "size"))
-    return group_spans(rows, Source(name, b"", ""), notes=notes)
+    extra = dict.fromkeys(("topics_without_documents", "unanswerable"), frozenset(unanswerable))
+    return group_spans(rows, Source(name, b"", ""), notes=notes, **extra)
 
 
 def judgements_or_files(given: Any) -> Judgements | str | Path | Sequence[str | Path]:

@@ -187,11 +187,12 @@ def _share_tokens(tokens: Ints, size: Ints, owner: Ints) -> Ints:
 def _merge_in_judgements(judgements: Judgements, copies: Copies) -> Judgements:
     if not judgements.has_text:
         raise UsageError("judgements of whole documents have no text that copies could repeat")
-    if judgements.several_assessors and judgements.sets is not None:
+    has_labels = judgements.sets is not None or judgements.slots is not None
+    if judgements.several_assessors and has_labels:
         names = some(judgements.assessors)
         raise UsageError(
-            "evidence sets of several assessors cannot be moved together; choose one of them with "
-            f"judgements.of_assessor(name): {names}"
+            "evidence sets and slots of several assessors cannot be moved together; choose one "
+            f"assessor with judgements.of_assessor(name): {names}"
         )
     truth = judgements.combined("union") if judgements.several_assessors else judgements
     truth.check_lengths(ends=False)
@@ -204,15 +205,16 @@ def _merge_in_judgements(judgements: Judgements, copies: Copies) -> Judgements:
         own[doc]["bep"] = None if truth.bep[row] < 0 else int(truth.bep[row])
         for at, span in enumerate(truth.passages(row), int(truth.bounds[row])):
             grade = None if truth.grade is None else float(truth.grade[at])
-            sets = None if truth.sets is None else truth.sets[at]
+            sets, slots = (None if own is None else own[at] for own in (truth.sets, truth.slots))
             for place, low, high in copies.move(doc, *span):
                 there = own.setdefault(
                     place, {"spans": [], "length": length.get(place), "bep": None}
                 )
-                there["spans"].append({"start": low, "end": high, "grade": grade, "sets": sets})
+                own_span = {"start": low, "end": high, "grade": grade, "sets": sets}
+                there["spans"].append(own_span | {"slots": slots})
     lost = () if judgements.aspects is None else ("aspects of passages are not kept with copies",)
     return replace(
-        judgements_of(rows),
+        judgements_of(rows, unanswerable=truth.unanswerable),
         sources=truth.sources[:1],
         header=truth.header,
         notes=(*truth.notes, *lost),

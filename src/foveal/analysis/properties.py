@@ -107,6 +107,7 @@ P, R, AP         y     y        n:25  =       n     n/a   n  i        i        i
 nDCG             y     y        n:25  =       n     n/a   n  i        i        i        i
 nDCG(passage)    y     y        n:38  =       y:18  n:39  n  n:34     i        i        i
 evidence sets    y     y:26     n:27  =       n:28  n/a   n  n        i        i        n
+slots            y     n        n:27  =       n:28  n/a   n  n        i        i        n
 PASSAGE          y     y        y     +:29    y:18  n     n  n:30     i        i        i
 PASSAGE2         y     y        y     =       y:18  y:19  n  i        i        i        i
 ASPECT           y     y        n:31  =       y:18  n     n  i        i        i        i
@@ -189,6 +190,7 @@ _MEASURES = {
     "nDCG": "nDCG RR Success Rprec RBP ERR Bpref infAP",
     "nDCG(passage)": "nDCG(unit=passage) RR(unit=passage) Rprec(unit=passage)",
     "evidence sets": "evR answered evRR",
+    "slots": "slotR slotsAll",
     "PASSAGE": "gen_passage gen_document",
     "PASSAGE2": "gen_passage2",
     "ASPECT": "gen_aspect",

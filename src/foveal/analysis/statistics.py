@@ -206,6 +206,7 @@ def judgement_statistics(judgements: Judgements, collection: Collection | None =
         "kind": "judgements",
         "topics": n,
         "topics with nothing relevant": int((relevant == 0).sum()),
+        **({"unanswerable topics": len(given)} if (given := combined.unanswerable) else {}),
         "assessors": len(judgements.assessors),
         "documents with several assessors": int((np.bincount(judgements.pair) > 1).sum()),
         "documents judged": len(combined),
@@ -221,12 +222,13 @@ def judgement_statistics(judgements: Judgements, collection: Collection | None =
             "relevant characters": int(combined.rel_size.sum()),
             "documents with a best entry point": int((combined.bep >= 0).sum()),
         }
-    if judgements.sets is not None:
-        topic = np.repeat(judgements.topic, np.diff(judgements.bounds))
-        named = pl.DataFrame({"topic": topic, "sets": judgements.sets})
-        named = named.explode("sets").drop_nulls("sets")
-        counts = named.unique().group_by("topic").len()["len"].to_numpy()
-        found |= {"topics with evidence sets": len(counts), "sets of such a topic": _spread(counts)}
+    for what, names in (("evidence sets", judgements.sets), ("slots", judgements.slots)):
+        if names is not None:
+            named = pl.DataFrame({"topic": judgements.topic[judgements.row], "name": names})
+            named = named.explode("name").drop_nulls("name")
+            counts = named.unique().group_by("topic").len()["len"].to_numpy()
+            found[f"topics with {what}"] = len(counts)
+            found[f"{what.split()[-1]} of such a topic"] = _spread(counts)
     scale = (combined.header or {}).get("scale")
     if combined.elements is not None:
         found |= {"scale of elements": scale, "assessed elements": len(combined.elements)}

@@ -16,6 +16,7 @@ _GAIN = ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal l
 _EARLY = ("Early INEX", "Precision and recall over graded elements, 2002 to 2004.")
 FAMILIES = {
     "12": ("Passages and chunks (RAG)", "The results of a topic as text, read from the top."),
+    "answers": ("Answers", "Sentences that cite text, and the text they were made from."),
     "30": ("Other tools", "What other programs compute, to the digit, sound or not."),
     "13": ("In context", "Documents are ranked; each scores by the parts returned of it."),
     "14": ("Entry points", "A result tells the reader where to start in a document."),

@@ -323,6 +323,9 @@ _SHARED = list_options(
     --documents=SOURCE  The source of -C: its texts, and numbers in structured queries.
     --name-from=TAG  Documents are named by their first such element, as in 'foveal index'.
 
+    Answers with citations:
+    --retrieved=RUN...  Run that the answers were made from; with several, the answers name theirs.
+
     Structured queries:
     --cas={"|".join(CAS_READINGS)}  Keep the judged elements that match the topics' queries: target
         and support, strictly (S) or vaguely (V).
@@ -397,5 +400,5 @@ def scoring_options(*, one_measure: bool = False) -> Decorator:
         shared_options("topics undefined only_topics pools"),
         assessors_option("each"),
         shared_options("overlap regroup lenient max_results texts documents name_from"),
-        shared_options("" if one_measure else f"{elements} workers dask"),
+        shared_options("" if one_measure else f"{elements} retrieved workers dask"),
     )

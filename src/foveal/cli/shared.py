@@ -62,11 +62,16 @@ def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
     used = [*_NOT_SCORING]
     if click.get_current_context().meta.get(TEXTS_USED) and not options.get("cas"):
         used += ["documents", "name_from"]
-    return {
+    given = {
         name: value
         for name, value in options.items()
         if value not in (None, False, ()) and value != _DEFAULTS.get(name) and name not in used
     }
+    if "retrieved" in given:
+        from foveal.cli.texts import open_runs  # they may need texts
+
+        given["retrieved"] = open_runs(given["retrieved"])
+    return given
 
 
 @contextmanager

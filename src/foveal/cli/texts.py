@@ -79,11 +79,19 @@ def open_judgements(paths: Sequence[str]) -> Judgements | list[str]:
 def locate_results(sources: Sequence[Source], texts: SourceTexts) -> list[Run]:
     """Read runs whose results may be given by their text, or by offsets in other units."""
     from foveal.formats import read_run
+
+    read = needed_texts(sources, texts)
+    return [read_run(source, texts=read) for source in sources]
+
+
+def needed_texts(sources: Sequence[Source | str], texts: SourceTexts) -> dict[str, str]:
+    """Return the texts of the documents that runs need."""
+    from foveal.files.source import Source
     from foveal.formats.jsonl import documents_needed
 
-    docs = frozenset[str]().union(*(documents_needed(source, "text")[0] for source in sources))
-    read = _read(texts, docs) if docs else {}
-    return [read_run(source, texts=read) for source in sources]
+    opened = [own if isinstance(own, Source) else Source.open(own) for own in sources]
+    docs = frozenset[str]().union(*(documents_needed(source, "text")[0] for source in opened))
+    return _read(texts, docs) if docs else {}
 
 
 def locate_judgements(

@@ -33,7 +33,7 @@ _MOST = 20
     form="table",
 )
 @opt.collection_option("to check documents, paths and offsets")
-@opt.shared_options("topics_file tag_classes")
+@opt.shared_options("topics_file tag_classes texts")
 @opt.max_bytes_option
 def command(runs: tuple[str, ...], form: str, **options: Any) -> None:
     """List all problems of runs; the exit code is 1 if there are any.
@@ -41,8 +41,10 @@ def command(runs: tuple[str, ...], form: str, **options: Any) -> None:
     Foveal checks the format, the order of ranks and scores, repeated results and their number;
     with a task, given or declared by the run, its rules (overlap, interleaved documents, limits);
     with a collection the documents, paths and offsets; with topics the topic ids and, for strict
-    CAS tasks, the targets of the castitles. In a topic file it checks the castitles.
+    CAS tasks, the targets of the castitles. In a topic file it checks the castitles, in a file of
+    answers the citations, with the texts of the documents.
     """
+    from foveal.cli.texts import find_texts, needed_texts
     from foveal.collection import Collection
     from foveal.evaluation import find_preset
     from foveal.evaluation.cas_filter import parse_tag_classes
@@ -58,6 +60,8 @@ def command(runs: tuple[str, ...], form: str, **options: Any) -> None:
         "classes": parse_tag_classes(given.tag_classes or ()),
         "max_results": given.max_results,
     }
+    if (texts := find_texts()) is not None:
+        settings["texts"] = needed_texts(runs, texts)
     by_file = [validate(path, **settings) for path in runs]
     every = [problem for own in by_file for problem in own]
     faults = [problem for problem in every if problem.code != UNCHECKED]

@@ -271,12 +271,12 @@ def _only_elements(judgements: Judgements, keep: pl.Series) -> Judgements:
     kept = np.flatnonzero(~lost[judgements.row])
     spans_left = {
         name: column[kept]
-        for name in ("start", "end", "grade", "quotes", "sets", "aspects")
+        for name in ("start", "end", "grade", "quotes", "sets", "slots", "aspects")
         if (column := getattr(judgements, name)) is not None
     }
     tables = {
         name: table.filter(~lost[table["row"].to_numpy()])
-        for name in ("places", "evidence")
+        for name in ("places", "evidence", "alternatives")
         if (table := getattr(judgements, name)) is not None
     }
     note = f"documents that no assessed element is left of, not relevant now: {int(lost.sum())}"

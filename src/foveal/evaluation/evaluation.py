@@ -85,6 +85,8 @@ class Evaluation:
     groups : mapping of group to topics, or path, optional
         Groups of topics: each measure also gets its scores on the topics of each group, as
         ``AiP[group]``. A file has lines ``topic<TAB>group``, or JSON Lines with topic and groups.
+    retrieved : Run, path, or a sequence of them, optional
+        The runs that answers were made from. With several, the answers name theirs.
     hashed : bool
         Keep the hashes of runs in `Results.meta`. They take a tenth of the time.
     **options
@@ -109,6 +111,7 @@ class Evaluation:
         task: str | None = None,
         collection: str | Path | None = None,
         groups: Groups | str | Path | None = None,
+        retrieved: RunLike | Sequence[RunLike] = (),
         hashed: bool = True,
         **options: Any,
     ) -> None:
@@ -127,6 +130,8 @@ class Evaluation:
         self.hashed = hashed
         self._folder = str(Path.cwd())
         self.max_bytes = given_limit()
+        behind = [retrieved] if isinstance(retrieved, RunLike) else retrieved
+        self.retrieved = [own if isinstance(own, Run) else self.read_run(own) for own in behind]
         for asked, name in ((own.snap, "--snap"), (own.recompute, "--recompute")):
             if asked and collection is None:
                 raise UsageError(f"{name} takes a collection (--collection)")
@@ -161,6 +166,7 @@ class Evaluation:
             self.sources += [("support judgements", source) for source in cas.support.sources]
         if self.index is not None:
             self.sources.append(("collection", self.index.source))
+        self.sources += [("retrieved", own.source) for own in self.retrieved]
         nested = [measure for measure in self.measures if measure.structural]
         if own.overlap == "union" and nested:
             shown = some(score_warnings.list_measures(nested))
@@ -223,16 +229,34 @@ class Evaluation:
                     raise refuse_topics(run.source.path, run.topics, gold.topics, excluded=True)
                 own = run if kept.all() else run.take(kept[run.topic])
             has_parts = own.xpath is not None or bool((own.end >= 0).any())
+            if own.answers is not None and self.retrieved:
+                own = own.with_columns(retrieved=self._find_retrieved(own))
             if self.index is not None:
                 from foveal.collection.placement import place_elements, place_run
 
-                snap, lenient = self.options.snap, self.options.lenient
+                # A citation of a document that is not there becomes empty, and is not valid.
+                snap, lenient = self.options.snap, self.options.lenient or own.answers is not None
                 if structural:
                     own = place_elements(own, self.index, snap=snap, lenient=lenient)
                 else:
                     own = place_run(own, self.index, lenient=lenient)
             aligned.append(align_run(own, gold, self.scored, self.options, has_parts=has_parts))
         return tuple(aligned)
+
+    def _find_retrieved(self, run: Run) -> Run:
+        """Return the run that answers were made from: the one they name, or the only one."""
+        wanted = None if run.answers is None else run.answers.retrieved
+        named = [own for own in self.retrieved if wanted in (None, own.name)]
+        if len(named) != 1:
+            given = some([own.name for own in self.retrieved])
+            text = f"{run.source.path}: cannot tell which run the answers were made from; the "
+            text += f"header names {wanted}, --retrieved gives {given}; expected one of them"
+            raise UsageError(text)
+        if self.index is None:
+            return named[0]
+        from foveal.collection.placement import place_run
+
+        return place_run(named[0], self.index)
 
     def score(self, run: RunLike | tuple[AlignedRun, ...]) -> tuple[Scores, ...]:
         """Score a run, or a file, or what `align` returned, against each assessor's judgements."""
@@ -241,6 +265,8 @@ class Evaluation:
             alignment, own = aligned.limited, aligned.limited.run
             in_run = np.zeros(len(aligned.gold.topics), dtype=bool)
             in_run[alignment.judged_topic] = True
+            topic_at = aligned.gold.topic_at
+            in_run[[topic_at[t] for t in own.topics_without_results if t in topic_at]] = True
             # The share of judged documents among the first 10 results of each topic.
             sizes = np.minimum(np.diff(own.bounds), score_warnings.TOP)
             top = np.arange(min(score_warnings.TOP, int(sizes.max(initial=0))))
@@ -317,6 +343,10 @@ class Evaluation:
         per_run: dict[str, Any] = {}
         shares: dict[str, float] = {}
         truth = self.judgements
+        # Where measures are not asked: most on unanswerable topics, some on the others.
+        unasked = np.array([topic in truth.unanswerable for topic in topics])[:, None] != np.array(
+            [measure.on_unanswerable for measure in self.scored]
+        )
         has_parts = bool(len(truth.start)) or truth.places is not None or truth.elements is not None
         columns = zip(*by_run, strict=True)  # the scores of all runs, by assessor
         for assessor, gold, column in zip(self.assessors, self.golds, columns, strict=True):
@@ -332,7 +362,7 @@ class Evaluation:
                 counts[place] = in_mean
                 values[place] = own.values
                 values[~counts] = np.nan
-                undefined.append(np.isnan(values) & counts[:, None])
+                undefined.append(np.isnan(values) & counts[:, None] & ~unasked)
                 if options.undefined == "zero":
                     values[undefined[-1]] = 0.0
                 labels.append(label)
@@ -345,7 +375,11 @@ class Evaluation:
                     "not_judged": own.unjudged_topics,
                     "results_in_judged_documents": share,
                 }
-                known = [share for share in own.judged_shares.values() if not math.isnan(share)]
+                known = [
+                    share
+                    for topic, share in own.judged_shares.items()
+                    if not (math.isnan(share) or topic in truth.unanswerable)
+                ]
                 shares[label] = float(np.mean(known)) if known else math.nan
                 has_parts = has_parts or own.has_parts
                 if own.names is not None:
@@ -355,7 +389,7 @@ class Evaluation:
                 notes = [*filter(None, own.notes), *describe_counts(own.counts)]
                 if preset is not None and own.task and not preset.is_for(own.task):
                     notes.append(f"declares the task {own.task}, scored as {self.task}")
-                absent = int((~own.in_run).sum())
+                absent = int((~own.in_run & ~gold.unanswerable).sum())
                 if absent and options.topics == "judged":
                     notes.append(f"judged topics without a result, scored 0: {absent}")
                 warnings += [Note(getattr(note, "code", "run.note"), note, label) for note in notes]
@@ -440,6 +474,8 @@ def score_measures(aligned: AlignedRun, measures: Sequence[Measure]) -> Floats:
     for (overlap, kind, *_), columns in curves.items():
         points = [measures[column] for column in columns]
         values[:, columns] = kind.score_curve(points, aligned.limited.with_overlap(overlap))
+    asked = [measure.on_unanswerable for measure in measures]
+    values[aligned.gold.unanswerable[:, None] != np.array(asked)] = np.nan
     return values
 
 

@@ -215,12 +215,13 @@ class TopicFile(Spool):
             )
             frame = lines.to_frame("line").select(paths)
         self.counts.update({column.name: column.count() for column in frame})
-        self.counts["elements"] += data.count(b'"elements"')
+        for name in ("elements", "results"):
+            self.counts[name] += data.count(f'"{name}"'.encode())
         return frame["topic"].fill_null("")
 
     def has_in_part(self, field: str) -> bool:
         """Return True if some results of JSON Lines have a field and others lack it."""
-        return 0 < self.counts[field] < self.counts["topic"]
+        return 0 < self.counts[field] < self.counts["topic"] - self.counts["results"]
 
     def parse(self, group: int) -> Parsed:
         """Parse the lines of a group by the file's own format."""

@@ -376,15 +376,17 @@ def align_run(
 ) -> AlignedRun:
     """Align a run with gold judgements, refusing what measures and options do not allow."""
     alignment = Alignment(run, gold)
-    if not len(alignment.run) and not gold.is_part:
+    found = len(alignment.run) or gold.topic_at.keys() & run.topics_without_results
+    if not (found or gold.is_part):
         raise refuse_topics(run.source.path, run.topics, gold.topics)
     wanted = options.only_topics
     unjudged = [t for t in alignment.unjudged_topics if wanted is None or t in wanted]
     counts: Counts = {UNJUDGED_TOPICS: unjudged}
     if options.max_results is not None:
         alignment = rules.TOO_MANY.repair(alignment, counts, options.max_results)
-    if options.lenient:
-        alignment = rules.PAST_END.repair(alignment, counts)
+    if options.lenient or run.answers is not None:
+        past_end = rules.PAST_END if run.answers is None else rules.CITED_PAST_END
+        alignment = past_end.repair(alignment, counts)
     else:
         rules.refuse_broken(alignment, {rules.PAST_END: f" ({rules.PAST_END.option})"})
     _check_needs(alignment, measures)
@@ -408,10 +410,12 @@ def align_run(
     if {measure.overlap_rule for measure in measures} != {OverlapRule.ONE_PER_DOCUMENT}:
         start, end = alignment.run.start, alignment.run.end
         counts[EMPTY_RESULTS] = int(((start == end) & (start >= 0)).sum())
-    repeats = 0 if rules.DUPLICATE in forbidden else len(rules.DUPLICATE.broken(alignment)[0])
-    counts["results that repeat an earlier one: {}"] = repeats
+    if rules.DUPLICATE not in forbidden and run.answers is None:  # sentences may cite the same
+        repeats = len(rules.DUPLICATE.broken(alignment)[0])
+        counts["results that repeat an earlier one: {}"] = repeats
     overlaps = dict.fromkeys(measures, Overlap.AS_IT_IS)
-    for measure in measures:
+    # Measures of citations count all of them, and unite their text.
+    for measure in (own for own in measures if Need.ANSWERS not in own.needs):
         one = measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT
         if options.overlap == "drop":
             overlaps[measure] = Overlap.FIRST_PER_DOCUMENT if one else Overlap.DISJOINT
@@ -459,6 +463,8 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         Need.MEAN_LENGTH: lambda: bool(np.isnan(gold.mean_length)),
         Need.ELEMENTS: lambda: not gold.element_size.any(),
         Need.STRUCTURE: lambda: forest is None,
+        Need.ANSWERS: lambda: run.answers is None,
+        Need.RETRIEVED: lambda: run.retrieved is None,
         Need.ELEMENT_SIZES: lambda: forest is not None and not forest.placed,
         Need.COLLECTION_SIZE: lambda: gold.collection_elements is None,
         Need.SPANS: lambda: not alignment.all_have_text and ~alignment.placed,
@@ -480,6 +486,8 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         if need is None:
             continue
         code = f"measure.needs_{need.name.lower()}"
+        if need in (Need.ANSWERS, Need.RETRIEVED):
+            path = run.source.path
         text, lack = f"{measure} needs {need.what}; it takes {need.supplied_by}", missing[need]
         if judgements.places is not None and need in (Need.TEXT, Need.BEP):
             by_path = judgements.places.filter(judgements.places["bep"] == (need is Need.BEP))

@@ -287,6 +287,12 @@ def _clip_results(alignment: Alignment) -> tuple[Alignment, int]:
     return Alignment(run.with_columns(start=start, end=end), alignment.gold), len(rows)
 
 
+def _drop_past_end(alignment: Alignment) -> tuple[Alignment, int]:
+    """Drop the results past the end of their document."""
+    kept = np.isin(np.arange(len(alignment.run)), _find_past_end(alignment)[0], invert=True)
+    return Alignment(alignment.run.take(kept), alignment.gold), int((~kept).sum())
+
+
 def _find_unknown_lengths(alignment: Alignment, most: int, unit: str) -> Broken:
     """Find results whose length is not known, so that it cannot count against a limit."""
     rows = np.flatnonzero(~alignment.placed)
@@ -346,6 +352,9 @@ PAST_END = Rule(
     option="--lenient clips",
     mend=_clip_results,
     mended="results clipped at the end of their document: {{}}",
+)
+CITED_PAST_END = replace(
+    PAST_END, mend=_drop_past_end, mended="citations past the end of their document: {{}}"
 )
 UNKNOWN_LENGTH = Rule("run.unknown_length", _find_unknown_lengths)
 LIMIT = Rule(

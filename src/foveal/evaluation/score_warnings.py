@@ -10,7 +10,7 @@ import numpy as np
 
 from foveal.errors import Note, some
 from foveal.measures.alignment import Bools
-from foveal.measures.measure import CURVE, Measure
+from foveal.measures.measure import CURVE, Measure, Need
 from foveal.model.judgements import Judgements
 
 TOP = 10  # ranks in which unjudged results are counted
@@ -42,7 +42,9 @@ def describe_undefined(
     fate = "not averaged" if skipped else "counted as 0"
     for named, those in by_topics.items():
         which = "all measures" if len(those) == len(measures) else some(list_measures(those))
-        yield f"topics with nothing relevant, {fate} ({which}), {len(named)}: {some(named)}"
+        of_answers = any(Need.ANSWERS in measure.needs for measure in those)
+        why = "without a defined score" if of_answers else "with nothing relevant"
+        yield f"topics {why}, {fate} ({which}), {len(named)}: {some(named)}"
 
 
 def has_negative_judgements(judgements: Judgements) -> bool:

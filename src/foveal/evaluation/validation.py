@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection as Names
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -45,14 +45,16 @@ def validate(
     topics: Topics | None = None,
     classes: Classes = (),
     max_results: int = MOST_RESULTS,
+    texts: Mapping[str, str] | None = None,
 ) -> list[Problem]:
     """List what is wrong with a run in the order of its lines, or with topics.
 
     Bad lines are named, and the others are checked as if these were not there. The rules are those
     of the preset, else of the task that the run declares. A collection adds documents and paths
-    that it does not hold, and results past the end. Topics add unknown topics and, for strict
-    tasks, results that are not the target of the topic's castitle, with `classes` of equivalent
-    tags.
+    that it does not hold, and results past the end. In answers, citations that are not valid are
+    problems; `texts` of documents show which quotes and ranges are. Topics add unknown topics and,
+    for strict tasks, results that are not the target of the topic's castitle, with `classes` of
+    equivalent tags.
     """
     try:
         source = path if isinstance(path, Source) else Source.open(path).in_lines()
@@ -63,9 +65,11 @@ def validate(
         kind = found_kind(source)
     if kind == "topics":
         return validate_topics(source, collection=collection, classes=classes)
-    run, found = parse_file(source, "run")
+    run, found = parse_file(source, "run", texts)
     if run is None:
         return _sort(found)
+    if run.answers is not None:
+        return _sort(found + run.answers.list_problems(source.path))
     found += list_notes(run)
     ranks, declared_at = run.rank, header_of(source)[1] or None
     if is_xml(source):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from foveal.model import Topics
 
 Kind = Literal["run", "judgements", "topics", "pool", "results"]
+JsonKind = Kind | Literal["answers"]  # answers are runs of a format of their own
 
 
 class Parsed(NamedTuple):
@@ -94,7 +95,7 @@ def lazy_losses(function: str, **settings: Any) -> Callable[[Any], list[str]]:
 # The modules of each kind of file, in the order in which a file is compared with their formats.
 # Their sniffs need not exclude each other: the first that fits is taken.
 MODULES: dict[str, tuple[str, ...]] = {
-    "run": ("lines", "jsonl", "columns", "inex_runs", "trec_genomics"),
+    "run": ("lines", "jsonl", "columns", "inex_runs", "trec_genomics", "answers"),
     "judgements": ("lines", "jsonl", "inex_assessments", "trec_genomics"),
     "topics": ("topic_files",),
     "pool": ("pool_files",),
@@ -105,8 +106,9 @@ MAGIC = (b"PAR1", b"ARROW1")  # how Parquet and Arrow files begin
 # The beginnings of JSON, and of XML also in UTF-16.
 _NOT_FIELDS = (*MAGIC, b"<", b"{", b"[", b"\0", b"\xff\xfe", b"\xfe\xff")
 # Names of the formats in headers of JSON Lines.
-JSON_FORMATS: dict[Kind, tuple[str, ...]] = {
+JSON_FORMATS: dict[JsonKind, tuple[str, ...]] = {
     "run": ("foveal-run", "focused-run"),
+    "answers": ("foveal-answers",),
     "judgements": ("foveal-judgements", "focused-qrels"),
     "topics": ("foveal-topics",),
     "pool": ("foveal-pool",),
@@ -205,7 +207,7 @@ def head_fields(source: Source) -> list[bytes]:
     return [] if source.head[1].startswith(_NOT_FIELDS) else source.head[1].split()
 
 
-def json_kind(source: Source) -> Kind | None:
+def json_kind(source: Source) -> JsonKind | None:
     """Return the kind of a JSON file by its header or its first object; None if it has neither."""
     if not source.head[1].startswith(b"{"):
         return None
@@ -223,7 +225,9 @@ def json_kind(source: Source) -> Kind | None:
         return None
     if _ASKS & keys and not _ANSWERS & keys:
         return "topics"
-    return "judgements" if _JUDGES & keys else "run"
+    if "answer" in keys and "doc" not in keys:
+        return "answers"
+    return "judgements" if (_JUDGES | {"answerable"}) & keys else "run"
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -299,7 +303,8 @@ def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = Non
         parsed = form.parse(source, texts=texts) if form.uses_texts else form.parse(source)
     except InputError as error:
         parsed = Parsed(None, [*error.problems])
-    if parsed.content is not None and not parsed.content.topics:
+    found = parsed.content
+    if not (found is None or found.topics or getattr(found, "topics_without_results", ())):
         parsed = Parsed(None, parsed.problems or [*_report_empty(source, kind).problems])
     return parsed
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from foveal.formats import graded_elements as graded
 from foveal.formats.columns import RESULT_COLUMNS, TEXT_ALONE, parse_results
 from foveal.formats.rows import (
     NAME_RULES,
+    RULES,
     RowRule,
+    RowTable,
     check_rows,
     check_rules,
     list_offset_rules,
@@ -27,7 +30,18 @@ from foveal.model import Judgements, Run
 
 # -- runs ------------------------------------------------------------------------------------------
 
-_RUN: dict[str, Any] = RESULT_COLUMNS | {"type": pl.String}
+_RUN: dict[str, Any] = RESULT_COLUMNS | {"type": pl.String, "results": pl.List(pl.String)}
+_OTHERS = pl.col(*(name for name in RESULT_COLUMNS if name != "topic"))
+_EMPTY_RULES = [
+    *NAME_RULES[:2],
+    RowRule(
+        "run.results",
+        (pl.col("results").list.len() > 0)
+        | pl.any_horizontal(_OTHERS.is_not_null(), "has_results"),
+        "results of topic {topic}; expected [] for a topic that has none, without other fields or "
+        "lines, else one result per line",
+    ),
+]
 
 
 def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Parsed:
@@ -35,6 +49,13 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
     header, header_line = objects.read_header(source, format=JSON_FORMATS["run"])
     again = RowRule("json.header", pl.col("type") == "header", "a second header; expected one run")
     table = objects.tabulate_objects(source, _RUN, header_line).check(source.path, [again])
+    nothing = tuple[str, ...]()
+    if b'"results"' in source.data and (listed := table.frame["results"].is_not_null()).any():
+        given = table.frame.filter(~listed)["topic"]
+        named = table.frame.filter(listed).with_columns(has_results=pl.col("topic").is_in(given))
+        named, problems = RowTable(named, table.problems).check(source.path, _EMPTY_RULES)
+        nothing = tuple(named["topic"].unique(maintain_order=True))
+        table = RowTable(table.frame.filter(~listed), problems)
     parsed = parse_results(
         table,
         source,
@@ -57,7 +78,7 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
         # The first such result of the file may be in another part of it.
         notes += (note,) if note or source.lines is not None else ()
     unread["texts of results"] = table.frame["text"].count()
-    run = replace(run, notes=notes, unread=+unread or None)
+    run = replace(run, notes=notes, unread=+unread or None, topics_without_results=nothing)
     return parsed._replace(content=run)
 
 
@@ -82,7 +103,8 @@ def write_run(run: Run) -> str:
     about = {"run": run.name, "task": run.task, **objects.OFFSETS}
     frame = run.to_frame()
     frame = frame.with_columns(start=pl.when(pl.col("end").is_not_null()).then("start"))
-    return objects.write_objects("run", about, frame.iter_rows(named=True))
+    nothing = ({"topic": topic, "results": []} for topic in run.topics_without_results)
+    return objects.write_objects("run", about, chain(frame.iter_rows(named=True), nothing))
 
 
 def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
@@ -95,6 +117,10 @@ def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
     source = source.in_lines()
     if not source.head[1].startswith(b"{"):
         return frozenset(), False
+    if json_kind(source) == "answers":
+        from foveal.formats.answers import list_documents
+
+        return list_documents(source), False
     header, header_line = objects.header_of(source)
     schema = _RUN if key == "text" else _JUDGEMENT | _SPAN
     frame = objects.tabulate_objects(source, schema, header_line).frame
@@ -111,7 +137,7 @@ def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
 # Names in the header and ours for them; ``version`` there is that of the format.
 _KEPT = {name: name for name in ("collection", "scale", "whitespace")}
 _KEPT |= {"assessments-version": "version"}
-_LABELS = ("sets", "aspects")  # lists of names that a span may have
+_LABELS = ("sets", "slots", "aspects")  # lists of names that a span may have
 _SPAN: dict[str, Any] = {
     **dict.fromkeys(("start", "end"), pl.Int64),
     "grade": pl.Float64,
@@ -123,6 +149,7 @@ _JUDGEMENT: dict[str, Any] = {
     **dict.fromkeys(("length", "bep"), pl.Int64),
     "spans": pl.List(pl.Struct(_SPAN)),
     "elements": pl.List(pl.Struct(graded.ELEMENT_COLUMNS)),
+    "answerable": pl.Boolean,
 }
 _OF_SPAN = ("start", "end", "grade", "prefix", "suffix", *_LABELS)
 _WHOSE = ("topic", "doc", "assessor")
@@ -136,6 +163,14 @@ _NONE_GIVEN = "spans is missing; expected [] if none is relevant"
 _OBJECT_RULES = [
     RowRule("judgements.spans", _NO_JUDGEMENT, _NONE_GIVEN),
     RowRule("span.incomplete", _NOWHERE, "a span without start and end"),
+]
+_TOPIC_RULES = [
+    RULES["topic"],
+    RowRule(
+        "judgements.answerable",
+        pl.col("answerable") != pl.col("answerable").drop_nulls().first().over("topic"),
+        "answerable {answerable} of topic {topic} differs from an earlier line",
+    ),
 ]
 _RULES = [
     *NAME_RULES,
@@ -172,6 +207,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     path, inclusive = source.path, header.get("end") == "inclusive"
     rules = [*_OBJECT_RULES, *list_offset_rules(inclusive=inclusive)]
     problems = [*table.problems, *check_rules(path, frame, rules)]
+    problems += check_rules(path, table.frame.filter(is_bare), _TOPIC_RULES)
     frame, notes = frame.with_columns(pl.col("end") + int(inclusive)), tuple[str, ...]()
     unit = header.get("unit", "codepoint")
     try:
@@ -228,6 +264,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         header=known,
         unread=+unread or None,
         topics_without_documents=topics,
+        unanswerable=frozenset(table.frame.filter(~pl.col("answerable"))["topic"].drop_nulls()),
         notes=notes,
     )
 
@@ -310,12 +347,12 @@ def build_judgements(
         elements=elements,
         **extra,
     )
-    raise_problems(judgements.find_repeated())
+    raise_problems([*judgements.find_repeated(), *judgements.find_answered()])
     return judgements
 
 
 def _mark_bare_topics(source: Source, frame: pl.DataFrame) -> pl.Series:
-    """Mark topics without a judged document, ``{"topic": "9", "spans": []}``.
+    """Mark topics without a judged document: ``"spans": []`` or ``"answerable": false`` alone.
 
     Any other field shows that a document was meant, though under another name than ``doc``.
     """
@@ -323,11 +360,12 @@ def _mark_bare_topics(source: Source, frame: pl.DataFrame) -> pl.Series:
     bare = frame.select(
         pl.col("doc").is_null()
         & (pl.col("topic").fill_null("") != "")
-        & ~_NO_SPANS
+        & (~_NO_SPANS | pl.col("answerable").is_not_null())
         & (pl.sum_horizontal(listed) == 0)
     ).to_series()
+    allowed = {"topic", "spans", "elements", "answerable"}
     for at in bare.arg_true():
-        bare[at] = _read_line(source, frame["line"][at]).keys() <= {"topic", "spans", "elements"}
+        bare[at] = _read_line(source, frame["line"][at]).keys() <= allowed
     return bare
 
 
@@ -371,8 +409,10 @@ def write_judgements(judgements: Judgements) -> str:
         record["elements"] = elements.get(i, None if has_text else [])
         records.append(record)
     nothing = "spans" if has_text else "elements"
-    bare = [{"topic": topic, nothing: []} for topic in own.topics_without_documents]
-    return objects.write_objects("judgements", about, [*records, *bare])
+    bare = {*own.topics_without_documents} - own.unanswerable
+    records += [{"topic": topic, nothing: []} for topic in own.topics if topic in bare]
+    records += [{"topic": t, "answerable": False} for t in own.topics if t in own.unanswerable]
+    return objects.write_objects("judgements", about, records)
 
 
 # -- records ---------------------------------------------------------------------------------------
@@ -395,6 +435,8 @@ FORMATS = (
 [the documents](anchors.md#results-that-are-only-text) |
 | `tokens` | the cost of reading the whole result, for [budgets](compare-chunkers-fairly.md) in \
 tokens |
+| `results` | `{"topic": "9", "results": []}` says that the run \
+[returns nothing](unanswerable.md) for a topic |
 
 Results are ordered by `rank`, else by falling `score`, else as in the file; equal ranks are ties if
 there is no score. Header fields and their defaults: `run` (the stem of the file name), `task`
@@ -409,7 +451,7 @@ there is no score. Header fields and their defaults: `run` (the stem of the file
         lambda source: json_kind(source) == "run",
         parse_run,
         write_run,
-        lazy_losses("run_losses", keeps="results offsets xpaths tokens task name"),
+        lazy_losses("run_losses", keeps="results offsets xpaths tokens task name topics"),
         uses_texts=True,
     ),
     Format(
@@ -424,13 +466,16 @@ there is no score. Header fields and their defaults: `run` (the stem of the file
 `{"topic": "9", "spans": []}` alone is a judged topic with nothing relevant in any document |
 | `length` | characters of the document; some measures need it |
 | `bep` | best entry point |
+| `answerable` | `{"topic": "9", "answerable": false}` is a topic that no document answers: the \
+[right result](unanswerable.md) is none |
 | `assessor` | on the line or on a span; see [several assessors](evaluate.md#several-assessors) |
 | `elements` | assessed elements, instead of `spans` or beside them: `xpath` and the grades and \
 sizes of [their scale](#judgements-inex) |
 
 A span may carry `grade` (1 if absent; 0 is not relevant), `quote`, `prefix` and `suffix`, which can
-be [verified](anchors.md); `sets` names its [evidence sets](evidence.md), as in `["a1", "a2"]`, and
-`aspects` its aspects, for [measures of TREC Genomics](other-tools.md). A span with a `quote` and no
+be [verified](anchors.md); `sets` names its [evidence sets](evidence.md), as in `["a1", "a2"]`,
+`slots` the [slots](slots.md) that it can fill, as in `["born"]`, and `aspects` its aspects, for
+[measures of TREC Genomics](other-tools.md). A span with a `quote` and no
 offsets is [located](anchors.md#quotes) in the text of its document, which commands take with
 `--texts`, or `-C` with `--documents`, and Python with `texts=`. A line may also be one quote,
 without `spans`; lines of one topic and document belong together.

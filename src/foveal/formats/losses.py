@@ -14,7 +14,7 @@ from foveal.model import Judgements, Run, Topics
 def run_losses(run: Run, keeps: str) -> list[str]:
     """List what a file does not hold of a run, each as ``what: how many``.
 
-    `keeps` names what its format holds, of: results offsets xpaths tokens task header name.
+    `keeps` names what it holds: results offsets xpaths tokens task header name topics answers.
     """
     held, counts, kept = keeps.split(), dict[str, int](), run
     if "results" not in held:
@@ -28,6 +28,12 @@ def run_losses(run: Run, keeps: str) -> list[str]:
         counts["XPaths"] = kept.xpath.count()
     if "tokens" not in held and kept.tokens is not None:
         counts["tokens"] = int((kept.tokens >= 0).sum())
+    if "topics" not in held:
+        counts["topics without results"] = len(run.topics_without_results)
+    if "answers" not in held and run.answers is not None:
+        citations = run.answers.citations
+        counts["sentences of answers"] = citations.select("topic", "sentence").n_unique()
+        counts["citations that are not valid"] = citations["problem"].count()
     losses = _list_counts(run.unread, counts)
     if "task" not in held and run.task is not None:
         losses.append(f"the task {run.task}")
@@ -49,9 +55,11 @@ def judgement_losses(judgements: Judgements, form: str) -> list[str]:
         )
     is_inex = form.startswith("inex")
     counts = {
-        "judged topics without a document": len(own.topics_without_documents),
+        "unanswerable topics": len(own.unanswerable),
+        "judged topics without a document": len({*own.topics_without_documents} - own.unanswerable),
         "quotes": 0 if own.quotes is None else own.quotes["quote"].count(),
         "spans of evidence sets": 0 if own.sets is None else int((own.sets.list.len() > 0).sum()),
+        "spans with slots": 0 if own.slots is None else int((own.slots.list.len() > 0).sum()),
         "aspects of spans": 0 if own.aspects is None else int((own.aspects.list.len() > 0).sum()),
         "grades other than 1": 0 if grade is None else int(((grade != 1) & (grade > 0)).sum()),
         "spans that are not relevant": 0 if grade is None else int((grade <= 0).sum()),

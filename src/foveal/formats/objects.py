@@ -19,7 +19,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats import JSON_FORMATS, Kind
+from foveal.formats import JSON_FORMATS, JsonKind
 from foveal.formats.rows import RowTable, number_lines, raise_problems
 
 UNKNOWN_FIELD = "unknown field "  # precedes the name of such a field in lists of losses
@@ -83,7 +83,7 @@ def read_header(source: Source, **allowed: Collection[str]) -> tuple[dict[str, A
 
 
 def write_objects(
-    kind: Kind, about: Mapping[str, Any], records: Iterable[Mapping[str, Any]]
+    kind: JsonKind, about: Mapping[str, Any], records: Iterable[Mapping[str, Any]]
 ) -> str:
     """Return a header and a line for each object, without the values that are None."""
     header = {"type": "header", "format": JSON_FORMATS[kind][0], "version": 1, **about}
@@ -166,7 +166,7 @@ def _find_type(kind: Any) -> Any:
         return list[_find_type(kind.inner)]  # type: ignore[misc]
     if kind == pl.Int64:
         return Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-    return float if kind == pl.Float64 else Any
+    return {pl.Float64: float, pl.Boolean: bool}.get(kind, Any)
 
 
 # -- fields that no reader knows -------------------------------------------------------------------

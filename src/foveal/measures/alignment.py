@@ -126,6 +126,10 @@ class Gold(_WithCache):
         """Relevant documents of each topic."""
         self.trel = np.bincount(judgements.topic, judgements.rel_size, n).astype(np.int64)
         """Relevant characters of each topic."""
+        self.unanswerable = np.array(
+            [t in judgements.unanswerable for t in self.topics], dtype=bool
+        )
+        """True for topics that no document answers."""
         self.beps = np.bincount(judgements.topic[judgements.bep >= 0], minlength=n)
         """Best entry points of each topic."""
         self.no_bep = bool(relevant.any()) and not bool(self.beps.any())

@@ -1,25 +1,30 @@
-"""answered, evR, evRR: do the results hold one of the sets of spans that answer a topic?"""
+"""answered, evR, evRR, slotR, slotsAll: do the results hold what a topic needs?
+
+That is one of its sets of spans, or a span for each of its slots.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
 
 from foveal import spans
-from foveal.measures.alignment import Floats, Gold, Overlap, TopicView
+from foveal.measures.alignment import Bools, Floats, Gold, Overlap, TopicView
 from foveal.measures.characters import BUDGET, UNIT, readings
 from foveal.measures.chunk_retrieval import unite_spans
 from foveal.measures.measure import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.spans import Ints
 
 _NEVER = np.iinfo(np.int64).max
+_SHARE = Number(1.0, "share of a passage that must be found of it", low=0.001, high=1)
 Limit = tuple[tuple[int, ...], str, int | None]  # the further arguments of `readings`
 
 
 class SetPassages(NamedTuple):
-    """The passages of all evidence sets, topic by topic and set by set.
+    """The passages of all evidence sets or slots, topic by topic and set by set.
 
     Within a set and a document they are disjoint: spans that overlap or touch are one passage.
     """
@@ -31,7 +36,9 @@ class SetPassages(NamedTuple):
     weight: Floats
 
 
-class _EvidenceMeasure(Measure):
+class _BudgetedMeasure(Measure):
+    """A measure of what the first results hold, or what fits into a budget."""
+
     section = "12"
     source = "Foveal; alternatives and conjunctions as in annotated question answering"
     cutoff = Cutoff.RANK_OPTIONAL
@@ -43,27 +50,30 @@ class _EvidenceMeasure(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (Need.TEXT, Need.RELEVANT_SPANS if self.budget is None else Need.SPANS)
 
-    def notes(self, gold: Gold) -> tuple[str, ...]:
-        own = gold.cached(_list_passages, "none")
-        if len(np.unique(own.set)) > np.count_nonzero(np.diff(own.bounds)):
-            return ()
-        return ("no topic has more than one evidence set, of all its relevant text",)
-
     @property
     def limit(self) -> Limit | None:
         """The budget with its unit and rank; None if all results are read."""
         return None if self.budget is None else ((int(self.budget),), self.unit, self.rank)
 
 
+class _EvidenceMeasure(_BudgetedMeasure):
+    def notes(self, gold: Gold) -> tuple[str, ...]:
+        own = gold.cached(_list_passages, "none")
+        if len(np.unique(own.set)) > np.count_nonzero(np.diff(own.bounds)):
+            return ()
+        return ("no topic has more than one evidence set, of all its relevant text",)
+
+
 def _find_evidence(
-    topic: TopicView, weight: str, limit: Limit | None
+    topic: TopicView, limit: Limit | None, listing: Callable[..., SetPassages], *key: str
 ) -> tuple[SetPassages, tuple[Ints, Ints, Ints]]:
     """Return the passages of a topic, sets numbered from 0, and what results cover of them.
 
     That is, by passage and then by result: passage, result, and characters covered first.
+    ``listing(gold, *key)`` returns the passages of all topics.
     """
     gold = topic.alignment.gold
-    whole = gold.cached(_list_passages, weight)
+    whole = gold.cached(listing, *key)
     own = slice(int(whole.bounds[topic.at]), int(whole.bounds[topic.at + 1]))
     number = np.unique(whole.set[own], return_inverse=True)[1]
     bounds = np.array([0, len(number)])
@@ -102,7 +112,7 @@ def _read_pieces(topic: TopicView, limit: Limit) -> spans.Pieces:
 
 
 class _Complete(_EvidenceMeasure):
-    share = Number(1.0, "share of a passage that must be found of it", low=0.001, high=1)
+    share = _SHARE
 
     def find_completion(self, topic: TopicView) -> int | None:
         """Return the rank from 1 at which a set is first complete; None if none ever is."""
@@ -112,13 +122,25 @@ class _Complete(_EvidenceMeasure):
 
 def _complete_set(topic: TopicView, share: float, limit: Limit | None) -> int:
     """Return the rank from 1 at which a set is first complete; `_NEVER` if none ever is."""
-    own, (passage, result, size) = topic.cached(_find_evidence, "none", limit)
-    found, last = find_covering(own.end - own.start, share, passage, result, size)
-    rank = np.full(len(own.start), _NEVER)
-    rank[found] = last + 1
+    own, rank = _rank_passages(topic, share, limit, _list_passages, "none")
     of_set = np.zeros(int(own.set.max(initial=-1)) + 1, dtype=np.int64)
     np.maximum.at(of_set, own.set, rank)
     return int(of_set.min(initial=_NEVER))
+
+
+def _rank_passages(
+    topic: TopicView,
+    share: float,
+    limit: Limit | None,
+    listing: Callable[..., SetPassages],
+    *key: str,
+) -> tuple[SetPassages, Ints]:
+    """Return the passages of a topic and the rank from 1 at which each is found, else `_NEVER`."""
+    own, (passage, result, size) = topic.cached(_find_evidence, limit, listing, *key)
+    found, last = find_covering(own.end - own.start, share, passage, result, size)
+    rank = np.full(len(own.start), _NEVER)
+    rank[found] = last + 1
+    return own, rank
 
 
 def find_covering(
@@ -183,7 +205,8 @@ class EvidenceRecall(_EvidenceMeasure):
     weight = Choice("none|grade", "whether characters count by their grade")
 
     def score_topic(self, topic: TopicView) -> float:
-        own, (passage, result, size) = topic.cached(_find_evidence, self.weight, self.limit)
+        key = self.limit, _list_passages, self.weight
+        own, (passage, result, size) = topic.cached(_find_evidence, *key)
         if self.rank is not None:
             size = np.where(result < self.rank, size, 0)
         found = np.bincount(passage, size, len(own.start))
@@ -228,15 +251,105 @@ def _list_passages(gold: Gold, weight: str) -> SetPassages:
     levels = np.unique(grade) if len(grade) else np.ones(1)
     layers = []
     for level, added in zip(levels, np.diff(levels, prepend=0.0), strict=True):
-        kept = np.flatnonzero(grade >= level)
-        both = np.stack([group[kept], row[kept]])
-        _, head, code = np.unique(both, axis=1, return_index=True, return_inverse=True)
-        own, low, high = unite_spans(code.reshape(-1), start[kept], end[kept])
-        head = kept[head[own]]
-        layers.append((row[head], group[head], low, high, np.full(len(own), added)))
+        kept = grade >= level
+        united = _unite_passages(row[kept], group[kept], start[kept], end[kept])
+        layers.append((*united, np.full(len(united[0]), added)))
     row, group, start, end, added = (np.concatenate(column) for column in zip(*layers, strict=True))
+    return _arrange_passages(gold, row, group, start, end, added)
+
+
+def _unite_passages(row: Ints, group: Ints, start: Ints, end: Ints) -> tuple[Ints, ...]:
+    """Return row, group, start and end of passages: spans of a row and group that meet are one."""
+    both = np.stack([group, row])
+    _, head, code = np.unique(both, axis=1, return_index=True, return_inverse=True)
+    own, low, high = unite_spans(code.reshape(-1), start, end)
+    head = head[own]
+    return row[head], group[head], low, high
+
+
+def _arrange_passages(
+    gold: Gold, row: Ints, group: Ints, start: Ints, end: Ints, weight: Floats
+) -> SetPassages:
+    """Return passages topic by topic and group by group, on the axis of `gold`."""
+    truth = gold.judgements
     topic = truth.topic[row]
     order = np.lexsort((start, row, group, topic))
     base = gold.base[row][order]
     bounds = np.searchsorted(topic[order], np.arange(len(truth.topics) + 1))
-    return SetPassages(bounds, group[order], start[order] + base, end[order] + base, added[order])
+    return SetPassages(bounds, group[order], start[order] + base, end[order] + base, weight[order])
+
+
+# -- slots ----------------------------------------------------------------------------------------
+
+
+def _list_slot_passages(gold: Gold) -> SetPassages:
+    """Return the passages that can fill each slot.
+
+    In a topic without slots every gold passage is a slot of its own.
+    """
+    from foveal.measures.ranking import merge_passages  # which is built on this module
+
+    truth, own = gold.judgements, gold.cached(merge_passages)
+    columns = [own.row, np.arange(len(own.row)), own.start, own.end]
+    if truth.alternatives is not None:
+        table = (truth.alternatives[name].to_numpy() for name in ("row", "slot", "start", "end"))
+        named = _unite_passages(*table)
+        rest = ~np.isin(truth.topic[own.row], truth.topic[named[0]])
+        shift = 1 + int(named[1].max(initial=-1))  # numbers after those of named slots
+        others = own.row[rest], np.flatnonzero(rest) + shift, own.start[rest], own.end[rest]
+        columns = [*map(np.concatenate, zip(named, others, strict=True))]
+    row, slot, start, end = columns
+    return _arrange_passages(gold, row, slot, start, end, np.ones(len(row)))
+
+
+class _SlotMeasure(_BudgetedMeasure):
+    source = "Foveal; several facts, each from alternative passages, as in multi-hop questions"
+
+    share = _SHARE
+
+    def notes(self, gold: Gold) -> tuple[str, ...]:
+        if gold.judgements.alternatives is not None:
+            return ()
+        return ("no topic has slots; each of its relevant passages is one",)
+
+    def find_slots(self, topic: TopicView) -> Bools:
+        """Return which slots of a topic are found."""
+        own, rank = _rank_passages(topic, self.share, self.limit, _list_slot_passages)
+        filled = np.zeros(int(own.set.max(initial=-1)) + 1, dtype=bool)
+        filled[own.set[rank <= (topic.n if self.rank is None else self.rank)]] = True
+        return filled
+
+
+class SlotRecall(_SlotMeasure):
+    """Share of the slots of a topic that the results fill.
+
+    A topic may need several things, each of which several passages can give. Judgements name these
+    slots in their spans. A slot is filled when any one of its passages has been found, in one
+    result or in several; more of its passages add nothing. Spans without a slot do not count in a
+    topic that has slots. In a topic without slots every relevant passage is one.
+    """
+
+    name = "slotR"
+    formula = (
+        "slotR[k] = slots with a passage p, covered(p) >= share size(p), / slots; "
+        "covered(p): characters of passage p in the first k results"
+    )
+    example = Example("D1:20-40 D2:0-50 D1:60-100", 0.6667)
+
+    def score_topic(self, topic: TopicView) -> float:
+        return float(self.find_slots(topic).mean())
+
+
+class AllSlots(_SlotMeasure):
+    """Whether the results fill all slots of a topic: 1 or 0.
+
+    Over topics, the mean is the share of them that can be answered. It equals `answered` if every
+    choice of one passage for each slot is written as an evidence set.
+    """
+
+    name = "slotsAll"
+    formula = "slotsAll[k] = 1 if slotR[k] = 1, else 0"
+    example = Example("D1:0-100 D3:0-40 D2:0-50", 1, "slotsAll@3")
+
+    def score_topic(self, topic: TopicView) -> float:
+        return float(self.find_slots(topic).all())

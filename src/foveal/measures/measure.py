@@ -94,6 +94,8 @@ class Need(Enum):
         "the number of elements in the collection",
         "a collection (--collection), or the parameter collection_size",
     )
+    ANSWERS = ("answers with citations", "a file of answers (foveal formats answers)")
+    RETRIEVED = ("the run that the answers were made from", "that run: --retrieved RUN")
     ELEMENT_SIZES = (
         "the sizes of assessed elements",
         "assessments that give them (2005 and later), or a collection (--collection)",
@@ -250,6 +252,8 @@ class Measure:
     """On topic ``all`` the values are summed instead of averaged."""
     always_defined: ClassVar[bool] = False
     """Defined also on topics without relevant text."""
+    on_unanswerable: ClassVar[bool] = False
+    """Defined on unanswerable topics only; all other measures are defined on the others only."""
     structural: ClassVar[bool] = False
     """About elements and their nesting; a result that is not an element is an error."""
     grouped: ClassVar[bool] = False
@@ -420,13 +424,14 @@ FAMILIES = {
     "xcg": "xCG nxCG MAnxCG MAxCG ep gr MAep Aep iMAep Q Q-measure Rmeasure R-measure",
     "fetch_browse": "FBarticle FBelement",
     "characters": "HiP HiR HiF iP AiP MAiP charP char_prec charR char_rec charF char_f1",
-    "evidence_sets": "answered evR evRR",
+    "evidence_sets": "answered evR evRR slotR slotsAll",
+    "citations": "citeValid citeP citeR citeF cited overcite utilisation completeness",
     "in_context": "gP gR gRw gR' AgP MAgP AgPw AgP' MAgP' igP BEPD",
     "eprum": "GR EPRUM EPRUMk PRUM",
     "t2i": "T2I T2IP T2IR T2Ieffort T2IcharP T2IcharR",
     "run_figures": (
         "P Precision R Recall AP MAP SetOverlap ListOverlap MeanOverlap Redundancy "
-        "judged num_ret num_rel num_rel_ret ret_size rel_size rel_ret_size"
+        "rejected accepted judged num_ret num_rel num_rel_ret ret_size rel_size rel_ret_size"
     ),
     "ranking": (
         "nDCG ndcg RR MRR recip_rank Success Hit hit_rate Rprec RBP RBPres ERR Bpref infAP"

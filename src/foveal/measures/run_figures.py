@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 
-from foveal.measures.alignment import Alignment, Bools, Floats, TopicView
+from foveal.measures.alignment import Alignment, Bools, Floats, Gold, TopicView
 from foveal.measures.characters import sum_first
 from foveal.measures.measure import Cutoff, Example, Measure, Need
 from foveal.spans import Ints
@@ -87,6 +88,63 @@ class AveragePrecision(_DocumentLevel):
         ranks = relevant - np.repeat(bounds[:-1], counts) + 1
         found = alignment.fill_topics(sum_first(hits / ranks, own))
         return found / np.maximum(alignment.gold.nrel, 1)
+
+
+# -- topics that the run answers ----------------------------------------------------------------
+
+
+class _Answering(Measure):
+    section = "17"
+    source = "Foveal; as unanswerable questions of SQuAD 2.0 (Rajpurkar et al., ACL 2018)"
+    always_defined = True
+    ideal = None
+
+    needs = ()
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        """Return 1 where the run returns anything, else 0, or for `rejected` the reverse.
+
+        An answer returns something if it has a sentence, though it may cite nothing.
+        """
+        answered = alignment.spread_topics(np.minimum(np.diff(alignment.run.bounds), 1))
+        if alignment.run.answers is not None:
+            counts = alignment.run.answers.count(alignment.gold.topics)
+            answered = np.minimum(counts["sentences"].to_numpy(), 1)
+        return 1 - answered if self.on_unanswerable else answered
+
+
+class Rejected(_Answering):
+    """Whether the run returns nothing for an unanswerable topic: 1 or 0.
+
+    Judgements declare the topics that no document answers. On all others it is undefined, so that
+    the mean is the share of the unanswerable topics that the run rejects.
+    """
+
+    name = "rejected"
+    formula = "rejected = 1 if the run returns nothing for an unanswerable topic, else 0"
+    example = Example("", 1)
+    on_unanswerable = True
+    axioms: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("document", "touching", "missing"), "it is about topics with nothing to find"
+    )
+
+    def notes(self, gold: Gold) -> tuple[str, ...]:
+        return () if gold.unanswerable.any() else ("no topic is declared unanswerable",)
+
+
+class Accepted(_Answering):
+    """Whether the run returns anything for an answerable topic: 1 or 0.
+
+    It is undefined on topics that the judgements declare unanswerable. A run that returns something
+    for every topic accepts all of them, and rejects none.
+    """
+
+    name = "accepted"
+    formula = "accepted = 1 if the run returns anything for an answerable topic, else 0"
+    example = Example("D3:0-40", 1)
+    axioms: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("document", "touching"), "it does not look at what is returned"
+    )
 
 
 # -- overlap indicators ------------------------------------------------------------------------

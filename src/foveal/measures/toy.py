@@ -8,13 +8,16 @@ D2 and D3 have two paragraphs each. Exhaustivity is graded as in 2005.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import polars as pl
 
+from foveal.files.source import Source
+from foveal.formats import answers
 from foveal.formats.xpaths import canonical
 from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.measure import Example, Measure
+from foveal.measures.measure import Example, Measure, Need
 from foveal.model import Judgements, Run
 from foveal.recall import Forest
 
@@ -81,6 +84,24 @@ def parse_run(text: str) -> pl.DataFrame:
     return pl.DataFrame(results, schema=columns | {"xpath": pl.String}, orient="row")
 
 
+def parse_answers(text: str) -> Run:
+    """Parse the sentences of an answer and, after ``|``, the results that it was made from.
+
+    A sentence is ``-`` or lists its citations with commas. There is no document D4.
+
+    >>> run = parse_answers("D1:20-40,D2:0-50 - D4:0-9 | D1:0-100")
+    >>> len(run), len(run.answers.citations), len(run.retrieved)
+    (2, 4, 1)
+    """
+    answer, _, retrieved = text.partition("|")
+    cited = (parse_run(own.strip("-").replace(",", " ")) for own in answer.split())
+    sentences = [{"citations": own.select("doc", "start", "end").to_dicts()} for own in cited]
+    line = json.dumps({"topic": "toy", "answer": sentences})
+    texts = {doc: "x" * judged["length"] for doc, judged in JUDGEMENTS["toy"].items()}
+    run: Run = answers.parse_answers(Source.of_text(line, "answers"), texts=texts).checked()
+    return run.with_columns(retrieved=Run.from_frame(parse_run(retrieved), name="retrieved"))
+
+
 def run_example(measure: Measure, example: Example) -> float:
     """Return the score of an example's run on the toy campaign.
 
@@ -90,5 +111,8 @@ def run_example(measure: Measure, example: Example) -> float:
     """
     truth = judgements().combined()
     gold = Gold(truth, forest=Forest.from_assessments(truth))
-    run = Run.from_frame(parse_run(example.run), name="example")
+    if Need.ANSWERS in measure.needs:
+        run = parse_answers(example.run)
+    else:
+        run = Run.from_frame(parse_run(example.run), name="example")
     return float(measure.score_topics(Alignment(run, gold))[0])

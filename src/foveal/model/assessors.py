@@ -61,6 +61,7 @@ def combine_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
         "elements": _choose_elements(judgements, needed, pair),
         "places": places,
         "evidence": _list_evidence(judgements, pair, base, remaining),
+        "alternatives": _list_alternatives(judgements, pair, base, remaining),
     }
 
 
@@ -83,7 +84,7 @@ def agree_spans(judgements: Judgements, needed: Ints, pair: Ints) -> dict[str, A
         "start": start,
         "end": end,
         "relevant": relevant,
-        **dict.fromkeys(("grade", "quotes", "sets", "aspects")),
+        **dict.fromkeys(("grade", "quotes", "sets", "slots", "aspects")),
     }
 
 
@@ -153,23 +154,10 @@ def _list_evidence(
     """
     if judgements.evidence is not None:
         return point_to(judgements.evidence, pair)
-    row, assessor, sets = judgements.row, judgements.assessor, judgements.sets
-    grade = np.ones(len(row)) if judgements.grade is None else judgements.grade
-    if sets is None and not ((grade > 0) & (grade != 1)).any():
+    grade = judgements.grade
+    if judgements.sets is None and (grade is None or not ((grade > 0) & (grade != 1)).any()):
         return None
-    missing = pl.Series([None] * len(row), dtype=pl.String)
-    named = pl.DataFrame(
-        {
-            "topic": judgements.topic[row],
-            "assessor": missing if assessor is None else assessor.gather(row),
-            "sets": missing.cast(pl.List(pl.String)) if sets is None else sets,
-            "row": pair[row],
-            "start": judgements.start,
-            "end": judgements.end,
-            "grade": grade,
-        }
-    ).filter((pl.col("grade") > 0) & (pl.col("end") > pl.col("start")))
-    named = named.explode("sets", keep_nulls=True, empty_as_null=True)
+    named = _explode_spans(judgements, pair, "sets")
     maker = ("topic", "assessor")
     own = named.drop_nulls("sets").select(*maker, "sets").unique(maintain_order=True)
     # In a topic without any set all assessors have one in common.
@@ -181,8 +169,49 @@ def _list_evidence(
         set=pl.struct(*maker, "sets").rank("dense").cast(pl.Int64) - 1
     )
     table = table.sort("set", "row", "start", "end", "grade").unique(maintain_order=True)
-    table = table.select("row", "set", "start", "end", "grade")
-    # Cut the spans to the agreed text.
+    return _cut_spans(table.select("row", "set", "start", "end", "grade"), base, text)
+
+
+def _list_alternatives(
+    judgements: Judgements, pair: Ints, base: Ints, text: spans.Coverage
+) -> pl.DataFrame | None:
+    """Return the spans that can fill each slot, cut to the `text`; None if no span names a slot.
+
+    Assessors who use one name for a slot of a topic mean the same slot.
+    """
+    if judgements.alternatives is not None:
+        return point_to(judgements.alternatives, pair)
+    if judgements.slots is None or not judgements.slots.list.len().sum():
+        return None
+    named = _explode_spans(judgements, pair, "slots").drop_nulls("slots")
+    slot = pl.struct("topic", "slots").rank("dense").cast(pl.Int64) - 1
+    table = named.select("row", "start", "end", slot=slot).sort("slot", "row", "start", "end")
+    return _cut_spans(table.unique(maintain_order=True), base, text)
+
+
+def _explode_spans(judgements: Judgements, pair: Ints, label: str) -> pl.DataFrame:
+    """Return the relevant spans, once for each of their sets or slots, null where they have none.
+
+    ``row`` is the combined row.
+    """
+    row, assessor, names = judgements.row, judgements.assessor, getattr(judgements, label)
+    missing = pl.Series([None] * len(row), dtype=pl.String)
+    named = pl.DataFrame(
+        {
+            "topic": judgements.topic[row],
+            "assessor": missing if assessor is None else assessor.gather(row),
+            label: missing.cast(pl.List(pl.String)) if names is None else names,
+            "row": pair[row],
+            "start": judgements.start,
+            "end": judgements.end,
+            "grade": np.ones(len(row)) if judgements.grade is None else judgements.grade,
+        }
+    ).filter((pl.col("grade") > 0) & (pl.col("end") > pl.col("start")))
+    return named.explode(label, keep_nulls=True, empty_as_null=True)
+
+
+def _cut_spans(table: pl.DataFrame, base: Ints, text: spans.Coverage) -> pl.DataFrame:
+    """Return the spans of combined rows cut to the text that the assessors agree on."""
     own = base[table["row"].to_numpy()]
     low, high = own + table["start"].to_numpy(), own + table["end"].to_numpy()
     span, part = spans.pair_overlaps(low, high, text.start, text.end)

@@ -26,9 +26,9 @@ PLACE_COLUMNS = pl.Schema(
 """The columns of `Judgements.places`."""
 
 # Columns of spans, and tables with a column ``row``; all others are columns of rows.
-_SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
-_TABLES = frozenset(["elements", "places", "evidence"])
-_COMBINED = _TABLES | {"sets"}  # the columns that need more than their spans to be combined
+_SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "slots", "aspects")
+_TABLES = frozenset(["elements", "places", "evidence", "alternatives"])
+_COMBINED = _TABLES | {"sets", "slots"}  # need more than their spans to be combined
 
 
 class JudgedDocuments(NamedTuple):
@@ -82,6 +82,9 @@ class Judgements(Columns, FromFiles):
     sets: pl.Series | None = None
     """The evidence sets that each span belongs to, null or empty where it belongs to all. The spans
     of a set, over all documents of the topic, answer it together; any set answers it."""
+    slots: pl.Series | None = None
+    """The slots that each span can fill, null or empty where it fills none. A topic needs one span
+    for each of its slots, from any document."""
     aspects: pl.Series | None = None
     """The aspects of the topic that each span is about (TREC Genomics)."""
     elements: pl.DataFrame | None = None
@@ -94,6 +97,11 @@ class Judgements(Columns, FromFiles):
     evidence: pl.DataFrame | None = None
     """After `combined`, where spans have sets or grades: ``row``, ``set``, ``start``, ``end`` and
     ``grade`` of the spans of every set, as they were judged."""
+    alternatives: pl.DataFrame | None = None
+    """After `combined`, where spans have slots: ``row``, ``slot``, ``start`` and ``end`` of the
+    spans that can fill every slot. Slots are numbered through all topics."""
+    unanswerable: frozenset[str] = frozenset()
+    """The topics that no document answers: the right result is none."""
     has_text: bool = True
     """False for judgements of whole documents (TREC), and of elements and passages that only a
     collection can resolve to spans."""
@@ -286,6 +294,19 @@ class Judgements(Columns, FromFiles):
             for row in np.flatnonzero(first != np.arange(len(first))).tolist()
         ]
 
+    def find_answered(self) -> list[Problem]:
+        """Return a problem for each relevant row of a topic that is declared unanswerable."""
+        declared = np.array([topic in self.unanswerable for topic in self.topics], dtype=bool)
+        return [
+            self.problem(
+                "judgements.answerable",
+                row,
+                f"topic {self.topics[self.topic[row]]!r} is unanswerable, but {self.doc[row]!r} is "
+                "relevant to it; expected one of the two",
+            )
+            for row in np.flatnonzero(declared[self.topic] & self.relevant).tolist()
+        ]
+
     def only(self, keep: Bools, *, topics: Collection[str] | None = None) -> Judgements:
         """Return the rows that `keep` marks.
 
@@ -308,6 +329,7 @@ class Judgements(Columns, FromFiles):
             self,
             **columns,
             topics=kept,
+            unanswerable=self.unanswerable.intersection(kept),
             bounds=np.concatenate([[0], np.cumsum(np.diff(self.bounds)[keep])]),
             given=None if self.given is None else self.given.only(keep, topics=bare),
         )
@@ -333,7 +355,7 @@ class Judgements(Columns, FromFiles):
         those that all of them did. An element gets the strongest assessment that as many of them
         give it or a stronger one. The best entry point is the first one in reading order; where
         several must agree, the first inside the text they agree on. Evidence sets stay those of
-        their assessors, each cut to the text that is kept.
+        their assessors; slots of one name are one slot. Both are cut to the text that is kept.
         """
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
@@ -370,11 +392,13 @@ class Judgements(Columns, FromFiles):
         A document judged in two of them has two assessors. If `several` files judge one document of
         a topic, rows that do not name an assessor are named after their file; files that share none
         may all be of one assessor. By default that is found out here. Two rows for one topic,
-        document and assessor are refused, unless rows need not be `distinct`.
+        document and assessor are refused, unless rows need not be `distinct`. So is relevant text
+        of a topic that another file declares unanswerable.
         """
         merged = parts[0] if len(parts) == 1 else _stack(parts, several=several)
-        if distinct and (repeated := merged.find_repeated()):
-            raise InputError(repeated)
+        repeated = merged.find_repeated() if distinct else []
+        if problems := [*repeated, *merged.find_answered()]:
+            raise InputError(problems)
         return merged
 
     def to_frame(self) -> pl.DataFrame:
@@ -424,7 +448,8 @@ def _merge_headers(parts: Sequence[Judgements]) -> dict[str, Any]:
 
 def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
     """Return the rows of all parts as one set, which may judge a document twice."""
-    if len({part.has_text for part in parts}) > 1:
+    has_text = {part.has_text for part in parts if len(part)}
+    if len(has_text) > 1:
         raise UsageError(
             "judgements of whole documents (TREC) and of passages cannot be mixed; "
             "score them separately"
@@ -463,7 +488,8 @@ def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
         topics=topics,
         bounds=np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]).cumsum(),
         sources=tuple(source for part in parts for source in part.sources),
-        has_text=parts[0].has_text,
+        unanswerable=frozenset().union(*(part.unanswerable for part in parts)),
+        has_text=has_text != {False},
         header=_merge_headers(parts),
         notes=tuple(note for part in parts for note in part.notes),
         unread=sum((Counter(part.unread) for part in parts), Counter[str]()) or None,

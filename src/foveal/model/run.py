@@ -112,6 +112,51 @@ class ResultDocuments(NamedTuple):
     """The rows that come back to a document after results of other documents."""
 
 
+_WORDS = ("topic", "text", "doc", "quote", "prefix", "suffix", "code", "problem")
+CITATION_COLUMNS = dict.fromkeys(_WORDS, pl.String) | dict.fromkeys(
+    ("line", "sentence", "start", "end"), pl.Int64
+)
+"""The columns of `Answers.citations`."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of a run, whose results are their valid citations in order."""
+
+    topics: tuple[str, ...]
+    """The topics of all answers, also of those without a sentence."""
+    citations: pl.DataFrame
+    """A row for each citation, and one without ``doc`` for each sentence that cites nothing. In a
+    topic, sentences are numbered from 1. ``start`` and ``end`` are in code points, null for quotes
+    that are not found and whole documents; ``problem`` says why a citation is not valid."""
+    retrieved: str | None = None
+    """The name of the run that the answers were made from, as the file gives it."""
+
+    def list_problems(self, path: str) -> list[Problem]:
+        """Return a problem for each citation that is not valid."""
+        wrong = self.citations.drop_nulls("problem")
+        columns = wrong.select("code", "line", "sentence", "problem").iter_rows()
+        return [
+            Problem(code, path, line, f"sentence {sentence}: {text}")
+            for code, line, sentence, text in columns
+        ]
+
+    def count(self, topics: Sequence[str]) -> pl.DataFrame:
+        """Count the ``sentences``, those ``cited`` and the ``citations`` of the topics.
+
+        A sentence is cited if it has a citation, valid or not.
+        """
+        has_doc = pl.col("doc").is_not_null()
+        counts = self.citations.group_by("topic").agg(
+            sentences=pl.col("sentence").n_unique(),
+            cited=pl.col("sentence").filter(has_doc).n_unique(),
+            citations=has_doc.sum(),
+        )
+        asked = pl.DataFrame({"topic": topics}, schema={"topic": pl.String})
+        found = asked.join(counts, on="topic", how="left", maintain_order="left")
+        return found.drop("topic").fill_null(0).cast(pl.Float64)
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Run(Columns):
     """Ranked results of one system, columnar and immutable.
@@ -143,6 +188,12 @@ class Run(Columns):
     """The number of each result among the elements of its document, from 0 on, where a collection
     gives it, else `UNKNOWN`."""
     source: Provenance
+    topics_without_results: tuple[str, ...] = ()
+    """Topics for which the run says that it returns nothing."""
+    answers: Answers | None = None
+    """The answers whose valid citations are the results, if it is a run of answers."""
+    retrieved: Run | None = None
+    """The run that the answers were made from."""
     task: str | None = None
     """The task that the run declares."""
     notes: tuple[str, ...] = ()
@@ -202,7 +253,7 @@ class Run(Columns):
     def from_results(
         cls, results: Mapping[str, Iterable[tuple[str, int, int]]], *, name: str = "run"
     ) -> Run:
-        """Return a run from Python objects: topic to ranked ``(doc, start, end)``.
+        """Return a run from Python objects: topic to ranked ``(doc, start, end)``, maybe none.
 
         >>> run = Run.from_results({"1": [("D1", 20, 40), ("D2", 0, 50)]})
         >>> len(run), run.topics
@@ -214,7 +265,9 @@ class Run(Columns):
                 where = f"result {number}, topic {topic!r}, document {doc!r}"
                 raise UsageError(f"{where}: [{start},{end}) is not a span with 0 <= start <= end")
         schema = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
-        return cls.from_frame(pl.DataFrame(rows, schema=schema, orient="row"), name=name)
+        run = cls.from_frame(pl.DataFrame(rows, schema=schema, orient="row"), name=name)
+        nothing = tuple(topic for topic in results if topic not in run.topics)
+        return replace(run, topics_without_results=nothing)
 
     def __repr__(self) -> str:
         return f"<Run {self.name!r}: {len(self)} results, {len(self.topics)} topics>"
