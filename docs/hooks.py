@@ -65,9 +65,9 @@ two paragraphs each.
 OFFICIAL = """\
 ## Presets {#presets}
 
-`-t NAME` scores what the organisers of a task reported, with their parameters. `-t rag` scores chunks
-for a language model; it is used where no measure is named. `Focussed` and `Focused`, `AllInContext` and
-`RelevantInContext` are both accepted. `@curve` stands for all points.
+`-t NAME` scores what the organisers of a task reported, with their parameters. `-t rag` scores
+chunks for a language model; it is used where no measure is named. `Focussed` and `Focused`,
+`AllInContext` and `RelevantInContext` are both accepted. `@curve` stands for all points.
 """
 
 COMMANDS = """\
