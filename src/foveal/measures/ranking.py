@@ -366,13 +366,13 @@ class ExpectedReciprocalRank(RankedMeasure):
         if highest is None:
             highest = float(self.list_sought(alignment.gold).grade.max(initial=0.0))
         satisfied = (np.exp2(np.maximum(found.grade, 0.0)) - 1) / 2**highest
-        # The probability that nothing above satisfied, as a sum of logarithms over each topic.
-        before = np.concatenate([[0.0], np.cumsum(np.log1p(-satisfied))])
-        low = np.repeat(before[found.bounds[:-1]], np.diff(found.bounds))
-        reached = np.exp(before[:-1] - low)
-        return alignment.fill_topics(
-            sum_first(satisfied * reached / (found.rank + 1), found.bounds)
-        )
+        # The probability that nothing above satisfied: a row of ranks for each topic.
+        counts, rank = np.diff(found.bounds), found.rank
+        topic = np.repeat(np.arange(len(counts)), counts)
+        going_on = np.ones((len(counts), int(counts.max(initial=0)) + 1))
+        going_on[topic, rank + 1] = 1 - satisfied
+        reached = np.cumprod(going_on, axis=1)[topic, rank]
+        return alignment.fill_topics(sum_first(satisfied * reached / (rank + 1), found.bounds))
 
 
 class BinaryPreference(_Judged):
