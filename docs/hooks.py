@@ -63,10 +63,11 @@ paragraphs each.
 """
 
 OFFICIAL = """\
-## Official settings {#presets}
+## Presets {#presets}
 
 `-t NAME` scores the measures that the organisers of a task reported, with their parameters.
-`Focussed` and `Focused`, `AllInContext` and `RelevantInContext` are both accepted.
+`-t rag` scores chunks for a language model; it is used where no measure is named. `Focussed` and
+`Focused`, `AllInContext` and `RelevantInContext` are both accepted.
 """
 
 COMMANDS = """\

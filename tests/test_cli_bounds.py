@@ -82,6 +82,13 @@ def test_bounds_are_refused_with_what_cannot_have_them(
 
 
 @pytest.mark.usefixtures("folder")
+def test_bounds_take_a_baseline_that_is_scored(capsys: pytest.CaptureFixture[str]) -> None:
+    call(capsys, "evaluate", "run", "-j", "qrels", "-m", "charP", "-f", "json", "-o", "saved.json")
+    args = ("compare", "open", "-j", "qrels", "-m", "charP", "--bounds", "--baseline", "saved.json")
+    assert_refused(call(capsys, *args), "foveal: --bounds")
+
+
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("command", ["evaluate", "report"])
 def test_without_a_measure_the_preset_for_rag_is_used(
     capsys: pytest.CaptureFixture[str], command: str

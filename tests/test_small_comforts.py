@@ -44,9 +44,9 @@ def test_errors_in_python_are_those_of_commands(
     toy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     inputs = (str(toy / "run"), str(toy / "qrels"))
-    with pytest.raises(foveal.UsageError, match=r"measures \(--measure\)") as caught:
-        foveal.evaluate(*inputs)
-    outcome = call(capsys, "evaluate", inputs[0], "-j", inputs[1])
+    with pytest.raises(foveal.UsageError, match="a rank cut-off") as caught:
+        foveal.evaluate(*inputs, "P")
+    outcome = call(capsys, "evaluate", inputs[0], "-j", inputs[1], "-m", "P")
     assert outcome.err == f"foveal: {caught.value}\n"
     with pytest.raises(foveal.InputError, match="--collection INDEX") as missing:
         foveal.evaluate(*inputs, "nxCG@1")

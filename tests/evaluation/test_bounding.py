@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal import Judgements, Run
-from foveal.errors import UsageError
+from foveal.errors import InputError, UsageError
 from foveal.files.source import Source
 from foveal.measures import all_measures
 from foveal.measures.bounds import BOUNDED
@@ -339,6 +339,7 @@ def test_each_assessor_has_bounds() -> None:
     assert found.bounds is not None
     assert found.bounds.low.overall[:, 0].tolist() == [2 / 6, 3 / 6]
     assert found.bounds.high.overall[:, 0].tolist() == [5 / 6, 6 / 6]
+    assert found.bounds.find_least("charP", *found.runs).tolist() == [2 / 6 - 6 / 6]
 
 
 def test_repeated_text_and_judged_lists_have_no_bounds() -> None:
@@ -386,6 +387,17 @@ def test_bounds_survive_json_and_pickle() -> None:
 
 def test_measures_with_bounds_exist() -> None:
     assert set(BOUNDED) <= {measure.name for measure in all_measures()}
+
+
+def test_the_default_measures_have_bounds_or_an_error_with_what_to_do() -> None:
+    truth = Judgements.from_highlights({"1": {"a": {"spans": [(0, 9)], "length": 9}}})
+    run = Run.from_results({"1": [("a", 0, 9), ("x", 0, 9)]})
+    found = foveal.evaluate(run, truth, bounds=True)
+    assert set(found.meta["bounds"].values()) == {"exact", "proven", "none"}
+    judgements = foveal.read_judgements(Source.of_text("1 0 d 1\n", "qrels"))
+    with pytest.raises(InputError) as refused:
+        foveal.evaluate(run, judgements, bounds=True)
+    assert "-m" in str(refused.value.summary)
 
 
 def test_a_limit_of_memory_is_refused() -> None:

@@ -150,6 +150,9 @@ def _take_or_score(
     is_file = baseline is not None and place.is_file()
     if is_file and not any(Path(run).exists() and place.samefile(run) for run in runs):
         if place.suffix == ".json":
+            if options["bounds"]:
+                text = "--bounds is about runs that are scored together; the baseline is saved"
+                raise UsageError(f"{text}, give the run itself")
             (saved,) = shared.read_saved([str(place)])
         elif judgements:
             runs = [*runs, str(place)]

@@ -37,7 +37,7 @@ def score_with_bounds(
             kinds[label] = "none" if found is None else "exact" if found.is_exact else "proven"
             if found is not None:
                 low[rows, place, k], high[rows, place, k] = found.low, found.high
-                if gold.topics == topics:
+                if gold.topics == topics and len(evaluation.golds) == 1:
                     least[label] = found.find_least
     is_defined = ~np.isnan(ungrouped.values)
     lowest, highest = (

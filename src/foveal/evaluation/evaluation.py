@@ -560,17 +560,9 @@ def evaluate(
     inputs = [*given, *files] if isinstance(files, (list, tuple)) else given
     paths = [Path(file) for file in inputs if isinstance(file, (str, Path)) and file != STDIN]
     small = all(path.is_file() and path.stat().st_size <= _LARGE for path in paths)
-    if bounds:
-        if memory is not None:
-            raise UsageError(
-                "bounds take all runs in memory at once; leave out the limit of memory"
-            )
-        from foveal.evaluation.bounding import score_with_bounds
-
-        evaluation = Evaluation(judgements, measures, **options)
-        evaluation.warnings += defaults
-        return score_with_bounds(evaluation, given, progress)
-    if memory is not None or not small:  # or missing, a folder, a pattern or a pipe
+    if bounds and memory is not None:
+        raise UsageError("bounds take all runs in memory at once; leave out the limit of memory")
+    if not bounds and (memory is not None or not small):  # or missing, a folder, a pattern, a pipe
         from foveal.evaluation.large import GroupedEvaluation, prepare
 
         evaluation, score = prepare(judgements, measures, memory, options, given)
@@ -579,8 +571,12 @@ def evaluate(
     else:
         evaluation = Evaluation(judgements, measures, **options)
     evaluation.warnings += defaults
-    scores = map_runs(score, evaluation, given, executor, progress, threads=threads)
     try:
+        if bounds:
+            from foveal.evaluation.bounding import score_with_bounds
+
+            return score_with_bounds(evaluation, given, progress)
+        scores = map_runs(score, evaluation, given, executor, progress, threads=threads)
         return evaluation.results(scores)
     except InputError as error:
         if defaults and error.problems[0].code.startswith("measure.needs_"):

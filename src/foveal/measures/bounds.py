@@ -25,6 +25,7 @@ from foveal.measures.chunk_retrieval import unite_spans
 from foveal.measures.measure import Measure
 from foveal.measures.ranking import (
     NormalizedDCG,
+    RankedMeasure,
     Ranking,
     rank_documents,
     rank_passages,
@@ -235,45 +236,35 @@ def _least_recall(sets: _Sets, i: int, j: int) -> Floats:
 
 
 def _bound_ranking(measure: Measure, unjudged: Unjudged) -> ScoreBounds | None:
-    """Bound a score that falls or stays where an unjudged entry turns out not to be relevant."""
-    ranked = cast("Any", measure)
-    if ranked.judged_only:
+    """Bound a score that is greatest where all unjudged entries of a ranking are relevant."""
+    ranked = cast("RankedMeasure", measure)
+    by_passage, is_first_hit = ranked.unit == "passage", ranked.name in ("RR", "Success")
+    largest = float(ranked.list_sought(unjudged.gold).grade.max(initial=0.0))
+    highest = max(1.0, vars(ranked).get("rel", 1.0), largest)
+    share = _divide_ideals(ranked, unjudged, highest) if isinstance(ranked, NormalizedDCG) else 1.0
+    if ranked.judged_only or share is None:
         return None
-    by_passage = ranked.unit == "passage"
-    low, high = [], []
-    for own in unjudged.alignments:
-        sought = ranked.list_sought(own.gold)
-        settings = vars(measure)
-        highest = max(1.0, settings.get("rel", 1.0), float(sought.grade.max(initial=0.0)))
-        highest = settings.get("max_grade") or highest
-        if by_passage:  # a result is relevant at best if it has text of its own
+    low, high = np.zeros((2, len(unjudged.alignments), unjudged.topics))
+    for i, own in enumerate(unjudged.alignments):
+        if by_passage:  # a result may be relevant if it has text of its own
             found = own.cached(rank_passages, ranked.share)
-            can_be_relevant = ~found.judged & ((own.new_size > 0) | ~own.placed)
+            is_open = ~found.judged & ((own.new_size > 0) | ~own.placed)
         else:
             found = own.cached(rank_documents)
-            can_be_relevant = ~found.judged
-        best = found._replace(grade=np.where(can_be_relevant, highest, found.grade))
-        low.append(ranked.score_ranking(found.keep_first(measure.rank), own))
-        high.append(ranked.score_ranking(best.keep_first(measure.rank), own))
-        if isinstance(measure, NormalizedDCG):
-            worst = _divide_ideals(measure, unjudged, highest)
-            if worst is None:
-                return None
-            low[-1], high[-1] = low[-1] * worst, np.minimum(high[-1], 1.0)
-    scores = np.stack(low), np.stack(high)
-    if by_passage and measure.name not in ("RR", "Success"):
-        return ScoreBounds(*scores, is_exact=False)  # passages that touch are one
-    if isinstance(measure, NormalizedDCG):
-        return ScoreBounds(*scores, is_exact=False)
-    if not by_passage and measure.name in ("RR", "Success"):
-        listed = [unjudged.list_documents(i, measure.rank) for i in range(len(low))]
-        gains = [
-            (number, 1 / (rank + 1) if measure.name == "RR" else np.ones(len(rank)))
-            for number, rank in listed
-        ]
-        least = partial(_least_first_hit, scores[0], gains, unjudged.topic)
-        return ScoreBounds(*scores, is_exact=True, least=least)
-    return ScoreBounds(*scores, is_exact=True)
+            is_open = ~found.judged
+        best = found._replace(grade=np.where(is_open, highest, found.grade))
+        low[i] = ranked.score_ranking(found.keep_first(ranked.rank), own) * share
+        high[i] = np.minimum(ranked.score_ranking(best.keep_first(ranked.rank), own), 1.0)
+    # Neighbouring passages would be one, and nDCG has another ideal list in every completion.
+    is_exact = is_first_hit or not (by_passage or isinstance(ranked, NormalizedDCG))
+    least = None
+    if is_first_hit and not by_passage:
+        gains = []
+        for i in range(len(low)):
+            number, rank = unjudged.list_documents(i, ranked.rank)
+            gains.append((number, 1 / (rank + 1) if ranked.name == "RR" else np.ones(len(rank))))
+        least = partial(_least_first_hit, low, gains, unjudged.topic)
+    return ScoreBounds(low, high, is_exact=is_exact, least=least)
 
 
 def _divide_ideals(measure: NormalizedDCG, unjudged: Unjudged, highest: float) -> Floats | None:

@@ -163,7 +163,9 @@ class _Judged(Measure):
     rel = Number(1.0, "lowest grade that counts as relevant", low=0.001)
 
 
-class _Ranked(Measure):
+class RankedMeasure(Measure):
+    """A measure of ranked documents, or of results by the gold passages they find."""
+
     section = "17"
     source = _TREC
 
@@ -206,7 +208,7 @@ def _cut_ranking(
     return found.keep_first(rank)
 
 
-class NormalizedDCG(_Ranked):
+class NormalizedDCG(RankedMeasure):
     """Discounted cumulative gain of the list by that of the ideal list.
 
     The gain of a document is its grade, and the ideal list has all judged documents by descending
@@ -238,7 +240,7 @@ class NormalizedDCG(_Ranked):
         return sum_first(gain / np.log2(ranking.rank + 2), ranking.bounds)
 
 
-class _Binary(_Ranked):
+class _Binary(RankedMeasure):
     rel = Number(1.0, "lowest grade that counts as relevant", low=0.001)
 
 
@@ -331,7 +333,7 @@ class RankBiasedResidual(_Judged):
         return alignment.fill_topics(rest - 1) + 1  # without results everything is left
 
 
-class ExpectedReciprocalRank(_Ranked):
+class ExpectedReciprocalRank(RankedMeasure):
     """Expected reciprocal rank at which a reader is satisfied.
 
     A document of grade g satisfies with probability (2^g - 1) / 2^max_grade; readers stop at the
@@ -364,15 +366,13 @@ class ExpectedReciprocalRank(_Ranked):
         if highest is None:
             highest = float(self.list_sought(alignment.gold).grade.max(initial=0.0))
         satisfied = (np.exp2(np.maximum(found.grade, 0.0)) - 1) / 2**highest
-        # The probability that nothing above satisfied: topics side by side, so that the product of
-        # one has the same bits whatever the others are.
-        missed = np.ones((len(found.bounds) - 1, int(found.rank.max(initial=-1)) + 2))
-        topic = np.repeat(np.arange(len(missed)), np.diff(found.bounds))
-        missed[topic, found.rank + 1] = 1 - satisfied
-        reached = np.cumprod(missed, axis=1)[topic, found.rank]
-        return alignment.fill_topics(
-            sum_first(satisfied * reached / (found.rank + 1), found.bounds)
-        )
+        # The probability that nothing above satisfied: a row of ranks for each topic.
+        counts, rank = np.diff(found.bounds), found.rank
+        topic = np.repeat(np.arange(len(counts)), counts)
+        going_on = np.ones((len(counts), int(counts.max(initial=0)) + 1))
+        going_on[topic, rank + 1] = 1 - satisfied
+        reached = np.cumprod(going_on, axis=1)[topic, rank]
+        return alignment.fill_topics(sum_first(satisfied * reached / (rank + 1), found.bounds))
 
 
 class BinaryPreference(_Judged):
