@@ -68,16 +68,16 @@ class Trial:
         scored = any(result.rsv is not None for result in results)
         place = [self.nodes[result.doc, result.xpath] for result in results]
         ranks = [k if r.rank is None else r.rank for k, r in enumerate(results, start=1)]
-        run = Run.from_columns(
-            topic=pl.Series(["t"] * len(results)),
-            doc=pl.Series([result.doc for result in results]),
-            start=np.array([node.start for node in place]),
-            end=np.array([node.end for node in place]),
-            score=np.array([result.rsv for result in results], float) if scored else None,
-            rank=np.array(ranks),
-            xpath=pl.Series([result.xpath for result in results]),
-            name="other",
-        )
+        rows = {
+            "topic": pl.Series(["t"] * len(results)),
+            "doc": pl.Series([result.doc for result in results]),
+            "start": np.array([node.start for node in place]),
+            "end": np.array([node.end for node in place]),
+            "score": np.array([result.rsv for result in results], float) if scored else None,
+            "rank": np.array(ranks),
+            "xpath": pl.Series([result.xpath for result in results]),
+        }
+        run = Run.from_frame(rows, name="other")
         return Alignment(run, self.gold).topic("t")
 
     def value(self, results: Sequence[Result], measure: str) -> float:

@@ -260,14 +260,11 @@ def _make_run(
         ranked = ranked.filter(pl.col("place") > 0)
     results = ranked.join(parts, on="unit").sort("topic", "place", "start", "end")
     xpath = results["xpath"]
-    return Run.from_columns(
-        topic=pl.Series(topics, dtype=pl.String).gather(results["topic"]),
-        doc=results["doc"],
-        start=results["start"].to_numpy(),
-        end=results["end"].to_numpy(),
-        xpath=None if xpath.null_count() == len(xpath) else xpath,
-        name=name,
-    )
+    columns = {
+        "topic": pl.Series(topics, dtype=pl.String).gather(results["topic"]),
+        "xpath": None if xpath.null_count() == len(xpath) else xpath,
+    }
+    return Run.from_frame(results.select("doc", "start", "end").to_dict() | columns, name=name)
 
 
 class Ordering(NamedTuple):

@@ -185,16 +185,9 @@ def run_of(run: Any, name: str = "run") -> Run:
     """
     frame = _read_rows(run, "score", ("start", "end"))
     frame = rank_results(frame.sort("start", "end"), doc="doc_id")
-    return Run.from_columns(
-        topic=frame["query_id"],
-        doc=frame["doc_id"],
-        start=frame["start"].fill_null(0).to_numpy(),
-        end=frame["end"].fill_null(UNKNOWN).to_numpy(),
-        score=frame["score"].to_numpy(),
-        line=frame["line"].to_numpy().astype(np.int64),
-        name=name,
-        source=Provenance(name),
-    )
+    known = pl.col("start").fill_null(0), pl.col("end").fill_null(UNKNOWN)
+    frame = frame.rename({"query_id": "topic", "doc_id": "doc"}).with_columns(*known)
+    return Run.from_frame(frame, name=name)
 
 
 def _read_rows(data: Any, value: str, optional: Sequence[str]) -> pl.DataFrame:

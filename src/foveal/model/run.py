@@ -157,43 +157,34 @@ class Run(Columns):
     based_on = frozenset(["topics", "bounds", "doc"])
 
     @classmethod
-    def from_frame(cls, frame: pl.DataFrame, *, name: str, **about: Any) -> Run:
-        """Return a run from rows already in rank order within each topic.
-
-        `frame` has the columns ``topic``, ``doc``, ``start``, ``end`` and optionally ``score``,
-        ``rank``, ``xpath``, ``tokens`` and ``line``. `about` is as in `from_columns`.
-        """
-        names = ("topic", "doc", "start", "end", "score", "rank", "xpath", "tokens", "line")
-        columns: dict[str, Any] = {key: frame[key] for key in names if key in frame.columns}
-        return cls.from_columns(**columns, name=name, **about)
-
-    @classmethod
-    def from_columns(
+    def from_frame(
         cls,
+        rows: pl.DataFrame | Mapping[str, Any],
         *,
-        topic: pl.Series,
         name: str,
         source: Provenance | None = None,
         notes: tuple[str, ...] = (),
         note_grouping: str | None = None,
         task: str | None = None,
-        **columns: Any,
     ) -> Run:
-        """Return a run from `topic`, `doc`, `start`, `end` and optional columns of results.
+        """Return a run from rows already in rank order within each topic.
 
-        Rows of one topic are brought together, their order kept; `note_grouping` is noted if they
-        had to be.
+        The columns are ``topic``, ``doc``, ``start``, ``end`` and optionally ``score``, ``rank``,
+        ``xpath``, ``tokens`` and ``line``. Numbers may be arrays, and columns None. Rows of one
+        topic are brought together, their order kept; `note_grouping` is noted if they had to be.
         """
+        named = rows.to_dict() if isinstance(rows, pl.DataFrame) else rows
+        names = ("doc", "start", "end", "score", "rank", "xpath", "tokens", "line")
+        columns: dict[str, Any] = {n: named[n] for n in names if named.get(n) is not None}
+        topic = named["topic"]
         first_rows, number = number_rows(topic)
-        if columns.get("line") is None:
+        if "line" not in columns:
             columns["line"] = np.arange(1, len(topic) + 1, dtype=np.int64)
         order = None
         if (number[1:] < number[:-1]).any():
             order = np.argsort(number, kind="stable")
             notes = (*notes, note_grouping) if note_grouping else notes
         for key, column in columns.items():
-            if column is None:
-                continue
             values = column if order is None else column[order]
             if key in ("doc", "xpath"):
                 # Gathering from one piece is nine times faster than from seven.
