@@ -102,7 +102,7 @@ def _parse_regular(source: Source, columns: Mapping[str, Any]) -> pl.DataFrame |
             schema={name: kind or pl.String for name, kind in columns.items()},
             columns=[i for i, kind in enumerate(columns.values()) if kind or i == len(names) - 1],
             truncate_ragged_lines=True,
-        )
+        ).rechunk()
     except (pl.exceptions.PolarsError, OverflowError):  # no line, or a bad number
         return None
     # The parser ignores fields after the last, and columns that are not kept: count the blanks.

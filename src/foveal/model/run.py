@@ -176,13 +176,14 @@ class Run(Columns):
         named = rows.to_dict() if isinstance(rows, pl.DataFrame) else rows
         names = ("doc", "start", "end", "score", "rank", "xpath", "tokens", "line")
         columns: dict[str, Any] = {n: named[n] for n in names if named.get(n) is not None}
-        topic = named["topic"]
+        stretches = named["topic"].rle().struct.unnest()  # of neighbours with one topic
+        sizes, topic = stretches["len"].to_numpy(), stretches["value"]
         first_rows, number = number_rows(topic)
         if "line" not in columns:
-            columns["line"] = np.arange(1, len(topic) + 1, dtype=np.int64)
+            columns["line"] = np.arange(1, sizes.sum() + 1, dtype=np.int64)
         order = None
-        if (number[1:] < number[:-1]).any():
-            order = np.argsort(number, kind="stable")
+        if len(first_rows) < len(topic):
+            order = np.argsort(np.repeat(number, sizes), kind="stable")
             notes = (*notes, note_grouping) if note_grouping else notes
         for key, column in columns.items():
             values = column if order is None else column[order]
@@ -200,7 +201,7 @@ class Run(Columns):
         return cls(
             name=name,
             topics=tuple(gather(topic, first_rows).to_list()),
-            bounds=np.concatenate([[0], np.cumsum(np.bincount(number))]),
+            bounds=np.concatenate([[0], np.cumsum(np.bincount(number, sizes).astype(np.int64))]),
             **columns,
             source=source or Provenance(name),
             task=task,
@@ -250,7 +251,7 @@ class Run(Columns):
     def documents(self) -> ResultDocuments:
         """The documents of the results, as numbers."""
         first_rows, number = number_rows(self.topic, self.doc)
-        reopens = np.diff(number, prepend=-1) != 0
+        reopens = np.append(False, number[1:] != number[:-1])
         reopens[first_rows] = False
         return ResultDocuments(first_rows, number, np.flatnonzero(reopens))
 
