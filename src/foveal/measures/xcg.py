@@ -288,7 +288,9 @@ class AtRecall(Measure):
             if not one.is_defined(view):
                 continue
             if len(levels):
-                scores[view.at, cut] = np.mean(one.curve_at(view, levels), axis=0)
+                curves = one.curve_at(view, levels)
+                mean = np.mean(curves, axis=0) if len(curves) > 1 else curves[0]
+                scores[view.at, cut] = mean
             if len(levels) < len(measures):
                 scores[view.at, ~cut] = one.average(view)
         return scores
