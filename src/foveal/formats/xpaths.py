@@ -68,8 +68,8 @@ def _find_flags(paths: pl.Series) -> pl.Series:
     """Return the flags of paths: an ordinal is missing, it is the root, it is relative."""
     incomplete = paths.str.contains(_BARE) & paths.str.contains(ELEMENT)
     is_root, is_relative = paths.str.contains(_ROOT), ~paths.str.starts_with("/")
-    flags = ((incomplete, _INCOMPLETE), (is_root, _IS_ROOT), (is_relative, _IS_RELATIVE))
-    return sum((own.cast(pl.Int64) * flag for own, flag in flags), pl.Series([0]))
+    flags = incomplete.cast(pl.Int64) * _INCOMPLETE + is_root.cast(pl.Int64) * _IS_ROOT
+    return flags + is_relative.cast(pl.Int64) * _IS_RELATIVE
 
 
 _INCOMPLETE, _IS_ROOT, _IS_RELATIVE = 1, 2, 4
