@@ -1,4 +1,4 @@
-"""Where the time of an evaluation goes: reading, aligning, checking, scoring, per measure.
+"""Where the time of an evaluation goes: reading, aligning, scoring by each measure.
 
     python -m benchmarks.profile_evaluate DIRECTORY [-m MEASURE ...]
 
@@ -16,63 +16,30 @@ from pathlib import Path
 
 from benchmarks.campaign import Files
 from benchmarks.tasks import MEASURES
-from foveal.evaluation.preparation import Form, Options, prepare
-from foveal.files.source import Source
-from foveal.formats import read_judgements, read_run
-from foveal.measures import Measure, parse_measures
-from foveal.measures.alignment import Alignment, Gold
+from foveal import Evaluation
+from foveal.evaluation.evaluation import score_measures
 
 __all__ = ["main"]
 
 
 class Clock:
-    """Seconds by step, in the order the steps first occurred."""
+    """CPU seconds by step, in the order the steps first occurred."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self.last: dict[str, float] = {}
 
     @contextmanager
-    def step(self, name: str, *, less: str | None = None) -> Iterator[None]:
-        """Add to a step; `less` is a step that is done once more inside this one."""
-        before = 0.0 if less is None else self.last[less]
-        begin = time.perf_counter()
+    def step(self, name: str) -> Iterator[None]:
+        """Add to a step."""
+        begin = time.process_time()
         yield
-        self.last[name] = time.perf_counter() - begin - before
-        self.seconds[name] = self.seconds.get(name, 0.0) + self.last[name]
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.process_time() - begin
 
     def table(self) -> str:
         total = sum(self.seconds.values())
         rows = [f"| {n} | {s:.3f} | {s / total:.0%} |" for n, s in self.seconds.items()]
-        head = ["| step | seconds | share |", "| :-- | --: | --: |"]
+        head = ["| step | CPU seconds | share |", "| :-- | --: | --: |"]
         return "\n".join([*head, *rows, f"| total | {total:.3f} | |"])
-
-
-def _score(path: Path, judged: Gold, measures: Sequence[Measure], clock: Clock) -> None:
-    """Score a run step by step, as `foveal.evaluation.evaluation.Evaluation.score` does."""
-    with clock.step("read and hash bytes"):
-        source = Source.open(path)
-    with clock.step("parse lines into a run"):
-        run = read_run(source)
-    align = "align with the judgements"
-    with clock.step(align):
-        Alignment(run, judged)
-    with clock.step("check and mend", less=align):
-        prepared = prepare(run, judged, measures, Options())
-    with clock.step("relevant characters of every result"):
-        _ = prepared.alignment.rsize, prepared.alignment.size
-    with clock.step("views of topics"):
-        views = {
-            form: [
-                prepared.aligned(form).topic(topic, union=form is Form.UNION)
-                for topic in judged.judgements.topics
-            ]
-            for form in prepared.form_of
-        }
-    for measure, form in zip(measures, prepared.form_of, strict=True):
-        with clock.step(f"measure {measure}"):
-            for view in views[form]:
-                measure.value(view)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -81,13 +48,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("-m", dest="measures", action="append", metavar="MEASURE")
     options = parser.parse_args(arguments)
     files, clock = Files(options.root), Clock()
-    measures = [m for text in options.measures or MEASURES for m in parse_measures(text)]
-    with clock.step("read judgements"):
-        judgements = read_judgements(files.judgements)
-    with clock.step("prepare judgements"):
-        judged = Gold(judgements.combined())
+    with clock.step("read and prepare judgements"):
+        evaluation = Evaluation(files.judgements, options.measures or MEASURES)
     for path in files.runs:
-        _score(path, judged, measures, clock)
+        with clock.step("read the run"):
+            run = evaluation.read_run(path)
+        with clock.step("align and check it"):
+            (aligned,) = evaluation.align(run)
+        with clock.step("sizes and relevant sizes"):
+            _ = aligned.limited.totals
+        for measure in evaluation.measures:
+            with clock.step(f"measure {measure}"):
+                score_measures(aligned, [measure])
     print(clock.table())
 
 

@@ -47,16 +47,19 @@ def find_first_hashes(hashes: Hashes) -> Ints:
     """
     bits = max(len(hashes).bit_length(), 1)  # one to two slots for each row
     holder = np.empty(1 << bits, dtype=np.int32 if bits < 32 else np.int64)  # small is fast
-    first, rows = np.arange(len(hashes)), np.arange(len(hashes))
-    while len(rows):
+    first, rows = np.arange(len(hashes)), None
+    while len(hashes):
         hashes = hashes * _ODD
         slot = (hashes >> np.uint64(64 - bits)).view(np.int64)
         # Of values assigned to one place the last one stays: backwards, that is the first row.
         holder[slot[::-1]] = np.arange(len(slot) - 1, -1, -1, dtype=holder.dtype)
         found = holder[slot].astype(np.int64)
         lost = np.flatnonzero(hashes[found] != hashes)
-        first[rows] = rows[found]
-        rows, hashes = rows[lost], hashes[lost]
+        if rows is None:  # the first round is about all rows
+            first, rows = found, lost
+        else:
+            first[rows], rows = rows[found], rows[lost]
+        hashes = hashes[lost]
     return first
 
 
@@ -163,25 +166,28 @@ class KeyTable:
 
     def find(self, keys: pl.Series | Hashes) -> Ints:
         """Return the number of each key, -1 for absent ones."""
-        number, rows = np.full(len(keys), _ABSENT, dtype=np.int64), np.arange(len(keys))
+        number = np.full(len(keys), _ABSENT, dtype=np.int64)
+        rows: Ints | slice = slice(None)  # those that are still looked for
         hashes = spread = hash_keys(keys)
         for bits, holder in self._rounds:
             spread = spread * _ODD
             found = holder[(spread >> np.uint64(64 - bits)).view(np.int64)].astype(np.int64)
-            is_other = self._hashes[found] != hashes
-            # An empty slot ends the search: a key of the table would have taken it.
-            again = np.flatnonzero(is_other & (found >= 0))
-            found[is_other] = _ABSENT
+            other = np.flatnonzero(self._hashes[found] != hashes)
+            # No key of the table fell into an empty slot, so no later round has the key either.
+            again = other[found[other] >= 0]
+            found[other] = _ABSENT
             number[rows] = found
-            rows, spread, hashes = rows[again], spread[again], hashes[again]
+            rows = again if isinstance(rows, slice) else rows[again]
+            spread, hashes = spread[again], hashes[again]
         if isinstance(keys, pl.Series):
-            rows, keys = np.flatnonzero(number >= 0), keys.rechunk()
-            asked = keys if len(rows) == len(keys) else gather(keys, rows)
-            wrong = (gather(self.keys, number[rows]) != asked).fill_null(value=True).to_numpy()
+            present, keys = np.flatnonzero(number >= 0), keys.rechunk()
+            asked = keys if len(present) == len(keys) else gather(keys, present)
+            wrong = gather(self.keys, number[present]).ne_missing(asked)
             if wrong.any():  # different texts of one hash, which are very rare
                 number_of = {text: i for i, text in enumerate(self.keys)}
-                texts = gather(keys, rows[wrong])
-                number[rows[wrong]] = [number_of.get(text, _ABSENT) for text in texts]
+                present = present[wrong.to_numpy()]
+                texts = gather(keys, present)
+                number[present] = [number_of.get(text, _ABSENT) for text in texts]
         return number
 
 

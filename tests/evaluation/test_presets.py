@@ -13,7 +13,6 @@ from foveal.evaluation import PRESETS, Preset, find_preset
 from foveal.evaluation.presets import normalise_task
 from foveal.files.source import Source
 
-THREE = ("gen5", "strict5", "genLifted")
 OFFICIAL = tuple(name for name in PRESETS if name[0].isdigit())
 EARLY = tuple(name for name in OFFICIAL if int(name[:4]) <= 2006)
 
@@ -64,49 +63,6 @@ def test_2003(name: str) -> None:
 def test_2004_has_seven_functions_and_their_mean(name: str) -> None:
     functions = ["strict3", "gen3", "sog", "e3s321", "e3s32", "s3e321", "s3e32", "mean7"]
     assert labels(name) == [f"inex_eval(quant={quant})" for quant in functions]
-
-
-@pytest.mark.parametrize(
-    ("name", "overlap"),
-    [
-        *((f"2005.{task}", "") for task in ("CO.Thorough", "COS.Thorough", "SSCAS", "SVCAS")),
-        *((f"2005.{task}", "") for task in ("VSCAS", "VVCAS")),
-        *((f"2005.{task}", ",overlap=on") for task in ("CO.Focussed", "COS.Focussed")),
-    ],
-)
-def test_2005_is_the_whole_family_by_three_functions(name: str, overlap: str) -> None:
-    expected = []
-    for quant in THREE:
-        inside = f"(quant={quant}{overlap})"
-        expected += [f"{m}{inside}@{k}" for m in ("nxCG", "MAnxCG") for k in (10, 25, 50)]
-        expected += [f"{m}{inside}" for m in ("MAep", "iMAep", "Q", "Rmeasure")]
-    assert plain(name) == expected
-    assert len(curves(name)) == 6
-    every = labels(name)
-    for quant in THREE:
-        inside = f"(quant={quant}{overlap})"
-        assert {f"nxCG{inside}@15", f"nxCG{inside}@1500", f"ep{inside}@0.01"} < set(every)
-    assert len(set(every)) == 3 * (10 + 100 + 100)
-
-
-@pytest.mark.parametrize("name", ["2005.CO.FetchBrowse", "2005.COS.FetchBrowse"])
-def test_2005_fetch_and_browse_scores_articles_and_elements(name: str) -> None:
-    expected = set()
-    for quant in THREE:
-        for score in ("", "score=iMAep,"):
-            expected.add(f"FBarticle({score}quant={quant})")
-            expected |= {f"FBelement({score}quant={quant}{o})" for o in ("", ",overlap=on")}
-    assert set(plain(name)) == expected
-    levels = {f"FBarticle(quant={quant})@curve" for quant in THREE}
-    for quant in THREE:
-        levels |= {
-            f"{measure}(quant={quant},overlap={o})@curve"
-            for measure in ("FBelement", "ep")
-            for o in ("on", "off")
-        }
-    assert set(curves(name)) == levels
-    points = {f"FB{level}(quant=gen5)@{x}" for level in ("article", "element") for x in (0.01, 1)}
-    assert points < set(labels(name))
 
 
 def test_2006() -> None:

@@ -44,22 +44,6 @@ def warning(truth: foveal.Judgements, *runs: foveal.Run) -> str | None:
     return next((text for text in said if text.startswith("unjudged results")), None)
 
 
-def test_the_share_of_judged_documents_is_averaged_over_topics() -> None:
-    truth = judgements(t="Ab", u="a")
-    # Topic t: a, b and a again of five results; topic u: a alone.
-    assert share(run_of(t="abxya", u="a"), truth) == pytest.approx((3 / 5 + 1) / 2)
-
-
-def test_only_the_first_ten_results_count() -> None:
-    truth = judgements(t="A")
-    assert share(run_of(t="a" * 10 + "xxx"), truth) == 1.0
-    assert share(run_of(t="x" + "a" * 9 + "x"), truth) == pytest.approx(0.9)
-
-
-def test_a_topic_without_results_does_not_count() -> None:
-    assert share(run_of(t="a"), judgements(t="A", u="A")) == 1.0
-
-
 rankings = st.dictionaries(
     st.sampled_from("tuw"), st.text("abxy", min_size=1, max_size=14), min_size=1
 )

@@ -48,6 +48,7 @@ def score(run: Run, judgements: Judgements, measures: list[str]) -> dict[str, di
 # -- documents -------------------------------------------------------------------------------------
 
 PEERS = {
+    **{name: name for name in ("AP", "P@2", "P@5", "R@3", "R@1000")},
     "nDCG": "nDCG",
     "nDCG@3": "nDCG@3",
     "nDCG(judged_only=true)@5": "nDCG(judged_only=True)@5",

@@ -125,7 +125,7 @@ def run_words(words: Sequence[str], **settings: Any) -> None:
         try:
             cli.invoke(context)
         finally:
-            if WARNINGS in context.meta:
+            if context.meta.get(WARNINGS):
                 from foveal.cli.shared import print_warnings
 
                 print_warnings(context)

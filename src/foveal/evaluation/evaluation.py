@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +18,7 @@ from foveal.errors import InputError, Note, UsageError, counted, some
 from foveal.evaluation import score_warnings
 from foveal.evaluation.preparation import (
     AlignedRun,
+    Options,
     align_run,
     prepare_gold,
     refuse_topics,
@@ -352,10 +353,11 @@ class Evaluation:
         for assessor, gold, column in zip(self.assessors, self.golds, columns, strict=True):
             # An assessor may not have judged every topic; those are not counted.
             place = np.array([topics.index(topic) for topic in gold.topics], dtype=np.int64)
-            counted_topics = count_topics(options.topics, np.stack([own.in_run for own in column]))
-            if options.topics == "both" and not counted_topics.any():
+            common = np.all([own.in_run for own in column], axis=0)
+            if options.topics == "both" and not common.any():
                 raise UsageError("the runs have no judged topic in common to average over")
-            for name, own, in_mean in zip(names, column, counted_topics, strict=True):
+            for name, own in zip(names, column, strict=True):
+                in_mean = {"judged": True, "run": own.in_run, "both": common}[options.topics]
                 label = name if assessor is None else f"{name}[{assessor}]"
                 values = np.full((len(topics), len(self.scored)), np.nan)
                 counts = np.zeros(len(topics), dtype=bool)
@@ -421,12 +423,13 @@ class Evaluation:
         if has_parts and documents:
             warnings.append(score_warnings.explain_document_measures(documents))
         sources = [*self.sources, *(("run", own[0].source) for own in by_run)]
+        default = asdict(Options())
         meta: dict[str, Any] = {
             "version": __version__,
             "measures": list(measures),
             "task": None if preset is None else preset.name,
             "tasks": tasks,
-            "options": options.changed(),
+            "options": {k: v for k, v in asdict(options).items() if v != default[k]},
             "inputs": [
                 {"kind": kind, "path": source.path, "sha256": source.sha256}
                 | ({"ir_metadata": source.metadata} if source.metadata else {})
@@ -477,13 +480,6 @@ def score_measures(aligned: AlignedRun, measures: Sequence[Measure]) -> Floats:
     asked = [measure.on_unanswerable for measure in measures]
     values[aligned.gold.unanswerable[:, None] != np.array(asked)] = np.nan
     return values
-
-
-def count_topics(policy: str, in_run: Bools) -> Bools:
-    """Return which topics (run, topic) are averaged over under a policy of `Options.topics`."""
-    if policy == "judged":
-        return np.ones_like(in_run)
-    return in_run if policy == "run" else np.broadcast_to(in_run.all(axis=0), in_run.shape).copy()
 
 
 # -- many runs -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ option allows it. Measures whose inputs are missing are refused, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,11 +136,6 @@ class Options:
                 raise UsageError(f"{name} {getattr(self, name)!r} is not one of {words}")
         if self.max_results is not None and self.max_results < 1:
             raise UsageError(f"max_results {self.max_results} is not possible; expected 1 or more")
-
-    def changed(self) -> dict[str, Any]:
-        """The options that differ from their defaults, for provenance."""
-        default = asdict(Options())
-        return {name: value for name, value in asdict(self).items() if value != default[name]}
 
 
 def resolve_settings(

@@ -237,7 +237,7 @@ def choose_rules(measures: Sequence[Measure], overlap: str | None) -> dict[Rule,
         forbidding |= {OVERLAP: strict, DUPLICATE: strict}
     forbidding[INTERLEAVED] = grouped
     return {
-        rule: f"; {measure} forbids it ({rule.option})"
+        rule: f"; {measure.label} forbids it ({rule.option})"
         for rule, measure in forbidding.items()
         if measure is not None
     }

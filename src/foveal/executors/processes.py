@@ -15,7 +15,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache, partial
 from importlib import import_module
-from mmap import ACCESS_READ, mmap
 from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -29,7 +28,6 @@ T = TypeVar("T")
 Sharing = tuple[Callable[[Any], Future[T]], Callable[[Future[T], Any], T]]
 
 _ATTEMPTS = 3  # number of times that a task may end its worker
-_ALIGNMENT = 64  # of arrays in a file, for the processor
 
 
 class LostTaskError(FovealError):
@@ -171,7 +169,7 @@ class Processes(Executor):
         with TemporaryDirectory(prefix="foveal-", ignore_cleanup_errors=True) as folder:
             source = Path(folder, "call")
             try:
-                _save_call(source, call)
+                source.write_bytes(pickle.dumps(call))
             except OSError as error:
                 raise FovealError(f"{source}: cannot be written: {error.strerror}") from None
             submit = partial(self.submit, run_task, source)
@@ -232,32 +230,11 @@ def _follow_parent(parent: Any) -> None:
 _loading = threading.Lock()
 
 
-def _save_call(path: Path, call: Any) -> None:
-    """Write a pickled function, followed by its arrays, which workers map into their memory."""
-    buffers: list[pickle.PickleBuffer] = []
-    pickled = pickle.dumps(call, protocol=5, buffer_callback=buffers.append)
-    arrays = [buffer.raw() for buffer in buffers]
-    with path.open("wb") as file:
-        pickle.dump((pickled, [array.nbytes for array in arrays]), file)
-        for array in arrays:
-            file.write(bytes(-file.tell() % _ALIGNMENT))
-            file.write(array)
-
-
 @lru_cache(maxsize=1)
 def _load(source: Path | bytes) -> Any:
-    """Load a pickled function; all workers share the memory of its arrays, read-only."""
-    if isinstance(source, bytes):
-        return pickle.loads(source)  # noqa: S301 - from our own client
-    with source.open("rb") as file:
-        pickled, sizes = pickle.load(file)  # noqa: S301 - from our own client
-        at, mapped = file.tell(), memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
-    arrays = []
-    for size in sizes:
-        at += -at % _ALIGNMENT
-        arrays.append(mapped[at : at + size])
-        at += size
-    return pickle.loads(pickled, buffers=arrays)  # noqa: S301 - from our own client
+    """Load the pickled function of all tasks, from our own client."""
+    data = source if isinstance(source, bytes) else source.read_bytes()
+    return pickle.loads(data)  # noqa: S301
 
 
 def run_task(source: Path | bytes, task: Any) -> Any:

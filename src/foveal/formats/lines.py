@@ -102,7 +102,7 @@ def _parse_regular(source: Source, columns: Mapping[str, Any]) -> pl.DataFrame |
             schema={name: kind or pl.String for name, kind in columns.items()},
             columns=[i for i, kind in enumerate(columns.values()) if kind or i == len(names) - 1],
             truncate_ragged_lines=True,
-        )
+        ).rechunk()
     except (pl.exceptions.PolarsError, OverflowError):  # no line, or a bad number
         return None
     # The parser ignores fields after the last, and columns that are not kept: count the blanks.
@@ -231,11 +231,16 @@ def parse_run(source: Source, *, unresolved: bool = False) -> Parsed:
 
 def parse_element_run(source: Source) -> Parsed:
     """Parse an element run; the order of the lines is the ranking, a collection gives places."""
-    from foveal.formats.xpaths import canonical_paths, is_root
+    from foveal.formats.xpaths import canonical_paths, is_relative, is_root
 
     fields = _RUN_COLUMNS | {"xpath": pl.String}
-    table = tabulate(source, fields, _ELEMENTS, [RULES["xpath"]])
-    xpath = canonical_paths(table.frame["xpath"].rechunk())
+    table = tabulate(source, fields, _ELEMENTS)
+    xpath = table.frame["xpath"]
+    # What is known of the XPaths of earlier runs shows whether each line has to be checked.
+    if table.problems or is_relative(xpath).any():
+        table = tabulate(source, fields, _ELEMENTS, [RULES["xpath"]])
+        xpath = table.frame["xpath"]
+    xpath = canonical_paths(xpath)
     start = pl.when(is_root(xpath)).then(_START).otherwise(_NOWHERE)
     return _make_run(source, table, xpath=xpath, start=start, end=_NOWHERE)
 
@@ -244,9 +249,11 @@ def _make_run(
     source: Source, table: RowTable, notes: tuple[str, ...] = (), **columns: Any
 ) -> Parsed:
     """Return the run of a table with more columns; its name is that of the first line."""
-    words = head_fields(source)
+    words, rows = head_fields(source), table.frame.with_columns(**columns).to_dict()
+    # The same column, not an equal one, so that its XPaths are looked up once (`GrowingTable`).
+    rows |= {name: own for name, own in columns.items() if isinstance(own, pl.Series)}
     run = Run.from_frame(
-        table.frame.with_columns(**columns),
+        rows,
         name=words[5].decode(errors="replace") if len(words) > 5 else source.stem,
         source=source.provenance,
         notes=notes,

@@ -59,14 +59,20 @@ def is_root(xpath: pl.Series) -> pl.Series:
     return pl.Series(_classify(xpath) & _IS_ROOT > 0)
 
 
+def is_relative(xpath: pl.Series) -> pl.Series:
+    """Mark paths that do not begin at the root."""
+    return pl.Series(_classify(xpath) & _IS_RELATIVE > 0)
+
+
 def _find_flags(paths: pl.Series) -> pl.Series:
-    """Return whether paths of elements lack an ordinal, and whether they are that of the root."""
+    """Return the flags of paths: an ordinal is missing, it is the root, it is relative."""
     incomplete = paths.str.contains(_BARE) & paths.str.contains(ELEMENT)
-    is_root = paths.str.contains(_ROOT)
-    return incomplete.cast(pl.Int64) * _INCOMPLETE + is_root.cast(pl.Int64) * _IS_ROOT
+    is_root, is_relative = paths.str.contains(_ROOT), ~paths.str.starts_with("/")
+    flags = incomplete.cast(pl.Int64) * _INCOMPLETE + is_root.cast(pl.Int64) * _IS_ROOT
+    return flags + is_relative.cast(pl.Int64) * _IS_RELATIVE
 
 
-_INCOMPLETE, _IS_ROOT = 1, 2
+_INCOMPLETE, _IS_ROOT, _IS_RELATIVE = 1, 2, 4
 PATHS = GrowingTable()  # of all XPaths this process has read
 _classify = CachedTextFunction(_find_flags, PATHS)
 

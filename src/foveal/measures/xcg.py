@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -103,14 +104,17 @@ class XCG(Measure):
         """The parameters that change gains."""
         return GainSettings._make(getattr(self, name) for name in GainSettings._fields)
 
+    def find_ideal(self, topic: TopicView) -> Ideal:
+        """Return the ideal list with xI and xCI."""
+        return topic.alignment.gold.cached(list_ideals, self.gain_settings)[topic.at]
+
     def gain_lists(self, topic: TopicView) -> tuple[Floats, Ideal]:
-        """Return xG, the gain of each result, and the ideal list with xI and xCI."""
-        alignment, settings = topic.alignment, self.gain_settings
-        ideal = alignment.gold.cached(list_ideals, settings)[topic.at]
-        return alignment.cached(compute_gains, settings)[topic.slice], ideal
+        """Return xG, the gain of each result, and the ideal list."""
+        gains = topic.alignment.cached(compute_gains, self.gain_settings)
+        return gains[topic.slice], self.find_ideal(topic)
 
     def is_defined(self, topic: TopicView) -> bool:
-        return len(self.gain_lists(topic)[1].gains) > 0
+        return len(self.find_ideal(topic).gains) > 0
 
 
 class Cumulated(XCG):
@@ -284,7 +288,9 @@ class AtRecall(Measure):
             if not one.is_defined(view):
                 continue
             if len(levels):
-                scores[view.at, cut] = np.mean(one.curve_at(view, levels), axis=0)
+                curves = one.curve_at(view, levels)
+                mean = np.mean(curves, axis=0) if len(curves) > 1 else curves[0]
+                scores[view.at, cut] = mean
             if len(levels) < len(measures):
                 scores[view.at, ~cut] = one.average(view)
         return scores
@@ -298,6 +304,23 @@ class _EffortMeasure(Cumulated):
         "line|step", "the ideal curve is read on straight lines between ranks, or in steps"
     )
 
+    def points(self, topic: TopicView) -> NaturalPoints:
+        """Return the natural recall points; measures of the same gains share them."""
+        if topic.place is None:
+            return NaturalPoints(*[np.zeros(0)] * 4)
+        found = topic.alignment.cached(_find_run_points, self.gain_settings, self.ideal_)
+        return found[topic.place]
+
+
+def _find_run_points(
+    alignment: Alignment, settings: GainSettings, mode: str
+) -> list[NaturalPoints]:
+    """Return the natural recall points of each topic of a run."""
+    gains = alignment.cached(compute_gains, settings)
+    ideals = alignment.gold.cached(list_ideals, settings)
+    topics = zip(pairwise(alignment.run.bounds.tolist()), alignment.judged_topic, strict=True)
+    return [find_points(gains[slice(*own)], ideals[topic].curve, mode) for own, topic in topics]
+
 
 class _Interpolated(AtRecall, _EffortMeasure):
     between = Choice(
@@ -306,9 +329,8 @@ class _Interpolated(AtRecall, _EffortMeasure):
     )
 
     def curve_at(self, topic: TopicView, levels: Floats) -> Sequence[Floats]:
-        gains, ideal = self.gain_lists(topic)
-        points = find_points(gains, ideal.curve, self.ideal_)
-        return [interpolate(points, ideal.curve, levels, self.between)]
+        curve = self.find_ideal(topic).curve
+        return [interpolate(self.points(topic), curve, levels, self.between)]
 
 
 class EffortPrecision(_Interpolated):
@@ -334,8 +356,7 @@ class MeanEffortPrecision(_EffortMeasure):
     divisor = DIVISOR
 
     def score_topic(self, topic: TopicView) -> float:
-        gains, ideal = self.gain_lists(topic)
-        ep, n = find_points(gains, ideal.curve, self.ideal_).ep, len(ideal.gains)
+        ep, n = self.points(topic).ep, len(self.find_ideal(topic).gains)
         return float(ep.sum()) / (max(n, len(ep)) if self.divisor == "max" else n)
 
 
