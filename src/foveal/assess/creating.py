@@ -128,8 +128,8 @@ def create(
         insert = connection.executemany
         insert("INSERT INTO meta VALUES (?, ?)", meta.items())
         digests = {doc: digest for doc, digest in collection.digests().items() if doc in wanted}
-        for document in read_documents(collection, source, name_tag, digests, progress):
-            insert_document(connection, document)
+        for document, words in read_documents(collection, source, name_tag, digests, progress):
+            insert_document(connection, document, words)
         insert(
             "INSERT INTO topics VALUES (?, ?, ?)",
             [(topic.id, i, json.dumps(asdict(topic))) for i, topic in enumerate(own)],

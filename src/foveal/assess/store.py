@@ -39,7 +39,7 @@ from foveal.assess.people import FINAL, ROLES, People, User, check_name
 from foveal.assess.procedure import Missing, inferred, missing, refuse, relevant
 from foveal.assess.rendering import keep_attributes
 from foveal.assess.schema import check_integrity, connect, damage
-from foveal.assess.vocabularies import title_of
+from foveal.assess.vocabularies import searchable, title_of
 from foveal.collection import Collection, SourceTexts
 from foveal.errors import FovealError, InputError
 
@@ -316,7 +316,7 @@ class Campaign(People):
             (found,) = read_documents(self.collection, self.source, name_tag, digests)
             with self.writing() as connection:
                 if not one(connection, "SELECT 1 FROM documents WHERE doc = ?", doc):
-                    insert_document(connection, found)
+                    insert_document(connection, *found)
             rows = self.rows(query, doc)
         title, stored, *rest = rows[0]
         text = zlib.decompress(stored).decode("utf-8", "surrogatepass")
@@ -361,7 +361,7 @@ class Campaign(People):
         if not words:
             return []
         rows = self.rows(
-            "SELECT doc, title, text FROM (SELECT rowid AS number, rank FROM words "
+            "SELECT doc, title FROM (SELECT rowid AS number, rank FROM words "
             "WHERE words MATCH ? ORDER BY rank, rowid LIMIT ? OFFSET ?) "
             "JOIN documents USING (number) ORDER BY rank, number",
             " ".join(f'"{word}"' for word in words) + "*",
@@ -370,9 +370,17 @@ class Campaign(People):
         )
         pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
         return [
-            CollectionDocument(row["doc"], row["title"], _cut_snippet(row["text"], pattern))
-            for row in rows
+            CollectionDocument(doc, title, self._cut_snippet(doc, pattern)) for doc, title in rows
         ]
+
+    def _cut_snippet(self, doc: str, pattern: re.Pattern[str]) -> str:
+        """Return the text around the first match, or the beginning of the text."""
+        text = searchable(self.elements(doc), self.document(doc).text)
+        text = " ".join(text.encode("utf-8", "replace").decode().split())
+        found = pattern.search(text)
+        at, end = found.span() if found else (0, 0)
+        first, last = max(at - _SNIPPET, 0), end + _SNIPPET
+        return f"{'…' if first else ''}{text[first:last]}{'…' if last < len(text) else ''}"
 
     # -- assessments ------------------------------------------------------------------------------
 
@@ -722,15 +730,15 @@ def read_documents(
     name_tag: str | None,
     digests: Mapping[str, bytes],
     progress: Callable[[float], object] | None = None,
-) -> Iterator[AssessedDocument]:
-    """Yield the documents with these hashes from the source of the index, with their mark-up."""
+) -> Iterator[tuple[AssessedDocument, str]]:
+    """Yield the documents with these hashes from the source of the index, and their words."""
     texts = SourceTexts(source, name_tag, keep=keep_attributes)
     for doc, text, markup in texts.indexed(digests, progress=progress):
         elements = parsed_elements(markup)
         if elements.number.keys() != elements_of(collection, doc).number.keys():
             reason = f"the elements of document {doc!r} differ from those that were indexed"
             raise InputError.at("document.changed", str(source), None, reason)
-        yield AssessedDocument(
+        document = AssessedDocument(
             doc,
             title_of(elements, text, doc),
             text,
@@ -739,9 +747,10 @@ def read_documents(
             page_digest(text),
             store_markup(markup),
         )
+        yield document, searchable(elements, text)
 
 
-def insert_document(connection: sqlite3.Connection, document: AssessedDocument) -> None:
+def insert_document(connection: sqlite3.Connection, document: AssessedDocument, words: str) -> None:
     """Store a document and its words."""
     data = document.text.encode("utf-8", "surrogatepass")
     own = document.length, document.digest, document.sha256, zlib.compress(data, 6), document.markup
@@ -750,18 +759,8 @@ def insert_document(connection: sqlite3.Connection, document: AssessedDocument) 
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
         (document.name, document.title, *own),
     ).lastrowid
-    body = document.text.encode("utf-8", "replace").decode()
+    body = words.encode("utf-8", "replace").decode()
     connection.execute(
         "INSERT INTO words (rowid, doc, title, body) VALUES (?, ?, ?, ?)",
         (number, document.name, document.title, body),
     )
-
-
-def _cut_snippet(stored: bytes, pattern: re.Pattern[str]) -> str:
-    """Return the text around the first match, or the beginning of the text."""
-    text = zlib.decompress(stored).decode("utf-8", "replace")
-    found = pattern.search(text)
-    at, end = found.span() if found else (0, 0)
-    first, last = max(at - _SNIPPET, 0), end + _SNIPPET
-    cut = " ".join(text[first:last].split())
-    return f"{'…' if first else ''}{cut}{'…' if last < len(text) else ''}"
