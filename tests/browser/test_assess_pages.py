@@ -291,7 +291,7 @@ def test_cue_words_are_saved_as_they_are_typed(ann: Any, url: str, path: Path) -
     ann.reload()
     assert ann.locator(".cues input[type=text]").input_value() == "ferr(y|ies)"
     with Campaign.open(path) as campaign:
-        assert campaign.setting("ann", "1", "cues") == [
+        assert campaign.settings("ann", "1")["cues"] == [
             {"pattern": "ferr(y|ies)", "colour": "green", "style": "background", "on": True}
         ]
     ann.get_by_role("button", name="Remove ferr(y|ies)").click()
