@@ -51,7 +51,7 @@ def judged(path: Path) -> Path:
                 campaign.log(name, "1", doc, "time", {"seconds": 90})
         cues = [{"pattern": "ferry", "colour": "blue", "style": "underline", "on": True}]
         campaign.set_setting("ann", "1", "cues", cues)
-        campaign.set_about(
+        campaign.set_instructions(
             "Rivers", "Read the whole document.\n\nMark every sentence that answers."
         )
         campaign.add_user("new")
