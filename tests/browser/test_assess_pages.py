@@ -247,6 +247,7 @@ def test_keys_of_home_and_pool(ann: Any, url: str) -> None:
     at(ann, "/topics/1")
     ann.keyboard.press("3")
     at(ann, "/topics/1/documents/ferries")
+    ann.locator("body[data-ready]").wait_for()
     ann.keyboard.press("2")
     at(ann, "/topics/1")
     ann.keyboard.press("Enter")
