@@ -32,10 +32,16 @@ from foveal.assess.documents import (
     parsed_elements,
     store_markup,
 )
-from foveal.assess.images import find_image
-from foveal.assess.rendering import keep_attributes, structure
+from foveal.assess.rendering import find_image, keep_attributes, structure
 from foveal.assess.store import Campaign
-from foveal.assess.vocabularies import ROLES, VOCABULARIES, roles_of, title_of, vocabulary_of
+from foveal.assess.vocabularies import (
+    ROLES,
+    VOCABULARIES,
+    roles_of,
+    searchable,
+    title_of,
+    vocabulary_of,
+)
 from foveal.collection import Collection, SourceTexts, build_index
 from foveal.errors import InputError
 from shared_data import DATA, INEX
@@ -91,6 +97,19 @@ def page_of(xml: str, folder: Path) -> dict[str, Any]:
     stored = store_markup(markup)
     document = AssessedDocument("d", title, text, len(text), "", page_digest(text), stored)
     return structure(document, elements)
+
+
+def test_words_to_search_for_are_apart_and_metadata_comes_last(tmp_path: Path) -> None:
+    xml = (
+        "<article><front><article-meta><article-id>F17</article-id><title-group><article-title>"
+        "Ferries</article-title></title-group><kwd-group><kwd>heparins</kwd><kwd>embolism</kwd>"
+        "</kwd-group></article-meta></front><body><sec><title>Results</title><p>H<sub>2</sub>O, "
+        "<italic>very</italic>wide 10<sup>3</sup></p></sec></body></article>"
+    )
+    index = index_of(tmp_path, {"d.xml": xml})
+    ((_, text),) = SourceTexts(tmp_path / "documents").documents(index.digests())
+    words = searchable(elements_of(index, "d"), text).split()
+    assert " ".join(words) == "Ferries heparins embolism Results H2O, verywide 10 3 F17"
 
 
 def looks(page: dict[str, Any], tag: str) -> list[dict[str, Any]]:

@@ -8,11 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from assess.campaigns import ANN, BOB, TOPICS, act, index_of, make, make_version_1, pool_text
+from assess.campaigns import (
+    ANN,
+    BOB,
+    TOPICS,
+    act,
+    index_of,
+    make,
+    make_version_1,
+    pool_text,
+    replay,
+)
 from assess_site import clients, make_campaign, served
 from command import Outcome, call
 from foveal.analysis.agreement import agreement
-from foveal.assess import schema
+from foveal.assess import database
 from foveal.assess.actions import (
     Accept,
     Adjust,
@@ -24,9 +34,10 @@ from foveal.assess.actions import (
     Undo,
     Validate,
 )
-from foveal.assess.exporting import judgements
-from foveal.assess.store import FINAL, Campaign
-from foveal.assess.suggestions import list_decisions, suggest
+from foveal.assess.adjudication import adopt_agreed
+from foveal.assess.exporting import judgements, list_decisions, suggest
+from foveal.assess.people import FINAL
+from foveal.assess.store import Campaign
 from foveal.errors import InputError
 from foveal.formats import read_judgements, write_topics
 from foveal.model import Judgements, Topics
@@ -68,7 +79,7 @@ def test_suggestions_are_for_all_assessors_and_not_for_adjudication(campaign: Ca
     assert campaign.suggestions(FINAL, "1", "music") == {}
     assert campaign.suggestions(ANN, "1", "sea") == {}
     assert campaign.state(ANN, "1", "music")[0] == 0  # nothing is decided
-    (event,) = campaign.events()
+    (event,) = campaign.entries()
     assert (event["kind"], event["assessor"]) == ("suggest", "olga")
     assert event["payload"]["sources"] == ["model"]
 
@@ -123,7 +134,7 @@ def test_a_campaign_of_an_older_version_can_have_suggestions(tmp_path: Path) -> 
     make_version_1(made.path)
     with Campaign.open(made.path) as campaign:
         version = campaign.reading().execute("PRAGMA user_version").fetchone()[0]
-        assert version == schema.VERSION
+        assert version == database.VERSION
         suggest(campaign, judged(tmp_path, *MODEL), "olga")
         assert act(campaign, Accept(10, 20)).state.spans == ((1, 4), (10, 20))
 
@@ -139,9 +150,7 @@ def test_decisions_make_highlights_and_can_be_undone(campaign: Campaign) -> None
     assert act(campaign, Reject(10, 20)).state.spans == ((0, 5),)
     assert act(campaign, Undo()).state == saved.state
     assert act(campaign, Redo()).state.decisions == (Accept(0, 5), Reject(10, 20))
-    before = list(campaign.assessments())
-    campaign.rebuild()
-    assert list(campaign.assessments()) == before
+    assert list(campaign.assessments()) == replay(campaign)
     assert campaign.state(BOB, "1", "music")[1].decisions == ()
 
 
@@ -270,3 +279,12 @@ def test_suggest_adds_to_a_campaign(run, tmp_path: Path) -> None:
     assert run("suggest", "a.campaign", "more.jsonl", "--replace").code == 0
     with Campaign.open("a.campaign") as campaign:
         assert campaign.suggestions(ANN, "2", "sea") == {(4, 7): ["more"]}
+
+
+def test_a_document_with_decisions_becomes_final_if_assessors_agree(campaign: Campaign) -> None:
+    for name in (ANN, BOB):
+        for action in (Accept(0, 5), Reject(10, 20), EntryPoint(0), Validate()):
+            act(campaign, action, assessor=name)
+    assert adopt_agreed(campaign, "olga") == 1
+    final = campaign.state(FINAL, "1", "music")[1]
+    assert (final.spans, final.validated, final.decisions) == (((0, 5),), True, ())

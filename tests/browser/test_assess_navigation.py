@@ -10,7 +10,7 @@ import pytest
 from browser.article import Place, Tab, serving, write_run
 from browser.barriers import barriers
 from browsing import needs_axe, needs_browser
-from foveal.assess.actions import Action, State
+from foveal.assess.actions import Replace, State
 from foveal.collection import build_index
 
 pytestmark = needs_browser
@@ -58,7 +58,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 def begin_with(place: Place, doc: str, spans: list[tuple[int, int]]) -> None:
     """Highlight spans before the page is opened."""
     document = place.campaign.document(doc)
-    action = Action("replace", state=State(spans=tuple(spans)))
+    action = Replace(State(spans=tuple(spans)))
     own = f"before-{doc}"
     place.campaign.act(
         "ann", "1", doc, own, 0, action, length=document.length, digest=document.sha256
@@ -271,7 +271,8 @@ def test_the_outline_follows_reading_and_leads_to_headings(tab: Tab) -> None:
 
 def test_the_outline_by_keyboard(tab: Tab) -> None:
     tab.press("o")
-    focused = tab.page.locator(":focus")
+    focused = tab.page.locator("[role=treeitem]:focus")
+    focused.wait_for()
     tab.press("Home", "ArrowDown")
     assert focused.inner_text().strip() == "Section 1"
     tab.press("ArrowLeft")

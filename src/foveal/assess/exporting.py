@@ -1,4 +1,4 @@
-"""Export of assessments as judgements, and import of judgements as assessments."""
+"""Assessments as judgements, judgements as assessments, and judgements as suggestions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from uuid import UUID
 import numpy as np
 import polars as pl
 
-from foveal.assess.actions import RefusedError, Replace, Spans, State, add_span
+from foveal.assess.actions import Decision, RefusedError, Replace, Spans, State, add_span
 from foveal.assess.documents import AssessedDocument
+from foveal.assess.people import FINAL
 from foveal.assess.procedure import GRADES, asked, inferred, refuse, relevant
-from foveal.assess.store import FINAL, Campaign
+from foveal.assess.store import Campaign
 from foveal.collection import Collection
 from foveal.collection.placement import place_judgements
 from foveal.errors import InputError, Problem, UsageError
@@ -56,22 +57,14 @@ def judgements(
     topics : iterable of str, optional
         Topics to export; by default all.
     """
-    if isinstance(assessors, str):
-        assessors = (assessors,)
-    whose = None if assessors is None else frozenset(assessors)
-    which = frozenset(campaign.topics.ids if topics is None else topics)
     procedure = campaign.procedure
     has_text = procedure != "2003"
     chosen: list[tuple[str, str, State]] = []
     rows, flat, counts = [], list[tuple[int, int]](), list[int]()
     quotes: list[tuple[str, str, str]] = []
-    for assessor, topic, doc, _, state in campaign.assessments():
-        if (
-            (assessor == FINAL if whose is None else assessor not in whose)
-            or topic not in which
-            or (validated_only and not state.validated)
-        ):
-            continue
+    for assessor, topic, doc, state in _choose(
+        campaign, assessors, topics, validated_only=validated_only
+    ):
         chosen.append((topic, doc, state))
         document = campaign.document(doc)
         text, spans = document.text, state.spans if has_text else ()
@@ -96,6 +89,23 @@ def judgements(
         elements=_elements(campaign, chosen),
         header={"scale": procedure, "whitespace": campaign.collection.whitespace},
     )
+
+
+def _choose(
+    campaign: Campaign,
+    assessors: str | Iterable[str] | None,
+    topics: Iterable[str] | None,
+    *,
+    validated_only: bool,
+) -> Iterator[tuple[str, str, str, State]]:
+    """Yield assessor, topic, document and state of the assessments that are asked for."""
+    given = (assessors,) if isinstance(assessors, str) else assessors
+    whose = None if given is None else frozenset(given)
+    which = frozenset(campaign.topics.ids if topics is None else topics)
+    for assessor, topic, doc, _, state in campaign.assessments():
+        wanted = assessor != FINAL if whose is None else assessor in whose
+        if wanted and topic in which and (state.validated or not validated_only):
+            yield assessor, topic, doc, state
 
 
 def _elements(campaign: Campaign, chosen: Sequence[tuple[str, str, State]]) -> pl.DataFrame | None:
@@ -246,9 +256,27 @@ def import_judgements(
             f"several assessors judged the same documents ({', '.join(judged.assessors)}); "
             "choose one of them"
         )
-    _check_rows(campaign, judged)
+    lengths = campaign.collection.lengths(judged.doc)
+    problems: list[Problem] = []
+    for row in range(len(judged)):
+        topic = judged.topics[judged.topic[row]]
+        if topic not in campaign.topics:
+            message = f"topic {topic!r} is not in the campaign"
+            problems.append(judged.problem("campaign.unknown_topic", row, message))
+        if lengths[row] < 0:
+            message = f"document {judged.doc[row]!r} is not in the collection"
+            problems.append(judged.problem("collection.unknown_document", row, message))
+    if problems:
+        raise InputError(problems)
     placed = place_judgements(judged, campaign.collection)
-    _check_kind(campaign, placed)
+    if campaign.procedure == "2003":
+        lacks = (placed.header or {}).get("scale") != "2003"
+        text = "has no grades of 2003; the campaign grades elements (2003)"
+    else:
+        lacks = not placed.has_text
+        text = f"has no highlighted text; the campaign ({campaign.procedure}) needs it"
+    if lacks and bool(placed.relevant.any()):
+        raise InputError.at("campaign.procedure", placed.sources[0].path, None, text)
     states = _make_states(campaign, placed)
     counts = Counter[str]()
     for topic, doc, state in states:
@@ -273,35 +301,6 @@ def import_judgements(
             progress()
     names = ("imported", "unchanged", "kept", "outside", "validated", "added")
     return {name: counts[name] for name in names}
-
-
-def _check_rows(campaign: Campaign, judged: Judgements) -> None:
-    """Refuse topics and documents that the campaign lacks."""
-    lengths = campaign.collection.lengths(judged.doc)
-    problems: list[Problem] = []
-    for row in range(len(judged)):
-        topic = judged.topics[judged.topic[row]]
-        if topic not in campaign.topics:
-            message = f"topic {topic!r} is not in the campaign"
-            problems.append(judged.problem("campaign.unknown_topic", row, message))
-        if lengths[row] < 0:
-            message = f"document {judged.doc[row]!r} is not in the collection"
-            problems.append(judged.problem("collection.unknown_document", row, message))
-    if problems:
-        raise InputError(problems)
-
-
-def _check_kind(campaign: Campaign, judged: Judgements) -> None:
-    """Refuse judgements that lack the grades or text of the campaign's procedure."""
-    procedure = campaign.procedure
-    if procedure == "2003":
-        lacks = (judged.header or {}).get("scale") != "2003"
-        text = "has no grades of 2003; the campaign grades elements (2003)"
-    else:
-        lacks = not judged.has_text
-        text = f"has no highlighted text; the campaign ({procedure}) needs it"
-    if lacks and bool(judged.relevant.any()):
-        raise InputError.at("campaign.procedure", judged.sources[0].path, None, text)
 
 
 def _make_states(campaign: Campaign, judged: Judgements) -> list[tuple[str, str, State]]:
@@ -377,3 +376,108 @@ def describe_misquotes(judged: Judgements, row: int, document: AssessedDocument)
                 f"{quote!r:.60} is quoted from {start} to {end} of document {document.name!r}, "
                 f"where the text is {document.text[start:end]!r:.60}"
             )
+
+
+# -- suggestions -----------------------------------------------------------------------------------
+
+DECISIONS = ("accept", "adjust", "reject", "undecided")
+
+
+def suggest(
+    campaign: Campaign,
+    judged: Judgements,
+    by: str,
+    *,
+    assessors: Iterable[str] = (),
+    replace: bool = False,
+) -> dict[str, int]:
+    """Suggest the relevant text of judgements to assessors; nothing is stored if any is wrong.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    judged : Judgements
+        Its assessors, or else the name of the file, name the source of each suggestion.
+    by : str
+        The user whom the log names.
+    assessors : collection of str
+        Show the suggestions to these only; by default to all.
+    replace : bool
+        Take back all earlier suggestions. Decisions stay.
+
+    Returns
+    -------
+    dict
+        Numbers of ``passages`` and ``documents``, and of judgements left out because their topic
+        is not in the campaign (``unknown_topic``).
+    """
+    path = judged.sources[0].path
+    if campaign.procedure == "2003":
+        text = "cannot be suggested; the campaign grades elements (2003) and has no highlights"
+        raise InputError.at("campaign.procedure", path, None, text)
+    placed = place_judgements(judged, campaign.collection)
+    if not placed.has_text:
+        text = "has no highlighted text to suggest"
+        raise InputError.at("campaign.procedure", path, None, text)
+    lengths = campaign.collection.lengths(placed.doc)
+    rows, problems = [], list[Problem]()
+    counts = {"passages": 0, "documents": 0, "unknown_topic": 0}
+    for row in range(len(placed)):
+        topic, doc = placed.topics[placed.topic[row]], str(placed.doc[row])
+        if topic not in campaign.topics:
+            counts["unknown_topic"] += 1
+            continue
+        if lengths[row] < 0:
+            message = f"document {doc!r} is not in the collection"
+            problems.append(placed.problem("collection.unknown_document", row, message))
+            continue
+        if placed.quotes is not None:
+            problems += (
+                placed.problem("judgements.quote", row, message)
+                for message in describe_misquotes(placed, row, campaign.document(doc))
+            )
+        spans = relevant_spans(placed, row)
+        source = None if placed.assessor is None else placed.assessor[row]
+        rows.append((topic, doc, source or Path(path).stem, spans))
+        counts["passages"] += len(spans)
+        counts["documents"] += bool(spans)
+    if problems:
+        raise InputError(problems)
+    campaign.suggest(rows, by, assessors=assessors, replace=replace)
+    return counts
+
+
+def list_decisions(
+    campaign: Campaign,
+    *,
+    assessors: Iterable[str] | None = None,
+    topics: Iterable[str] | None = None,
+    validated_only: bool = True,
+) -> Iterator[dict[str, Any]]:
+    """Yield what each assessor decided about each suggestion, in documents that were assessed.
+
+    A decision has its suggestion (``start``, ``end`` and ``sources``), the text that is highlighted
+    for it (``highlight``, or None) and the time of the action (``at``). Decisions that were undone
+    or replaced by later ones are in the log only.
+    """
+    for assessor, topic, doc, state in _choose(
+        campaign, assessors, topics, validated_only=validated_only
+    ):
+        suggested = campaign.suggestions(assessor, topic, doc)
+        decided = {(one.start, one.end): one for one in state.decisions}
+        logged = campaign.actions(assessor, topic, doc)
+        times = {action: at for action, at in logged if isinstance(action, Decision)}
+        for start, end in sorted(suggested.keys() | decided.keys()):
+            decision = decided.get((start, end))
+            yield {
+                "topic": topic,
+                "doc": doc,
+                "assessor": assessor,
+                "start": start,
+                "end": end,
+                "sources": suggested.get((start, end), []),
+                "decision": "undecided" if decision is None else decision.kind,
+                "highlight": None if decision is None else decision.result,
+                "at": None if decision is None else times[decision],
+                "validated": state.validated,
+            }

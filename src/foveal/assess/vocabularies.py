@@ -8,25 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from foveal.assess.documents import Elements
-from foveal.spans import Ints
-
-__all__ = [
-    "INLINE",
-    "MATHML",
-    "ROLES",
-    "VOCABULARIES",
-    "TagVocabulary",
-    "local_name",
-    "roles_of",
-    "title_of",
-    "vocabulary_of",
-    "words",
-]
+from foveal.spans import Coverage, Ints
 
 
 def words(text: str) -> frozenset[str]:
@@ -162,7 +150,7 @@ _JATS = TagVocabulary(
         strong="bold label caption/title",
         link="xref ext-link uri email",
         sub="sub",
-        sup="sup",
+        sup="sup contrib/xref",
         tex="tex-math",
         fraction="frac",
         graphic="inline-graphic",
@@ -174,7 +162,7 @@ _JATS = TagVocabulary(
         "person-group article-title trans-title source year month day volume issue supplement "
         "fpage lpage elocation-id pub-id collab etal addr-line country city state postal-code "
         "phone fax contrib degrees role publisher-name publisher-loc comment "
-        "chapter-title edition date-in-citation conf-name conf-date conf-loc subject",
+        "chapter-title edition date-in-citation conf-name conf-date conf-loc subject contrib/email",
         hidden_meta="journal-meta article-id article-categories pub-date history permissions "
         "contrib-id custom-meta-group counts funding-group self-uri related-article object-id "
         "author-notes rdf article-meta/volume article-meta/issue article-meta/fpage "
@@ -403,3 +391,25 @@ def title_of(elements: Elements, text: str, doc: str) -> str:
             if found:
                 return found if len(found) <= _MOST_TITLE else f"{found[:_MOST_TITLE]}…"
     return doc
+
+
+def searchable(elements: Elements, text: str) -> str:
+    """Return the text for search and snippets.
+
+    Words and numbers that only mark-up keeps apart have a blank between them, and metadata comes
+    last.
+    """
+    roles = roles_of(elements, text, vocabulary_of(elements))
+    apart = [
+        i
+        for i, (role, above) in enumerate(zip(roles, elements.parent.tolist(), strict=True))
+        if role not in INLINE or role in ("datum", "math", "sup") or roles[above] == "fraction"
+    ]
+    cuts = {0, len(text), *elements.start[apart].tolist(), *elements.end[apart].tolist()}
+    hidden = [i for i, role in enumerate(roles) if role == "hidden-meta"]
+    metadata = Coverage(elements.start[hidden], elements.end[hidden])
+    pieces = list(pairwise(sorted(cuts)))
+    starts, ends = np.array(pieces, dtype=np.int64).reshape(-1, 2).T
+    last = metadata.within(starts, ends) > 0
+    ordered = [*np.flatnonzero(~last).tolist(), *np.flatnonzero(last).tolist()]
+    return " ".join(text[slice(*pieces[i])] for i in ordered)

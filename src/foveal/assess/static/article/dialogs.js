@@ -41,10 +41,7 @@ const shorten = text => (text.length > 60 ? `${text.slice(0, 40)} … ${text.sli
 
 /** An action in words, with the text it is about. */
 export function describe(action, dom) {
-  const quote = (start, end) => {
-    const { offsets, text } = dom;
-    return `“${shorten(text.slice(offsets.toUnits(start), offsets.toUnits(end)).replace(/\s+/g, " "))}”`;
-  };
+  const quote = (start, end) => `“${shorten(dom.words(start, end))}”`;
   switch (action.kind) {
     case "highlight": return `highlight ${quote(action.start, action.end)}`;
     case "unhighlight": return `remove the highlight from ${quote(action.start, action.end)}`;

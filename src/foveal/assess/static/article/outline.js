@@ -6,7 +6,7 @@ const LONGEST = 160;
 export class Outline {
   constructor(dom, go) {
     Object.assign(this, { dom, go });
-    const { structure: { size, parent, role, start } } = dom, above = [], levels = new Int32Array(size);
+    const { structure: { size, parent, role, start, end } } = dom, above = [], levels = new Int32Array(size);
     for (let i = 0; i < size; i++) {
       levels[i] = (parent[i] < 0 ? 0 : levels[parent[i]]) + (role[i] === "block" ? 1 : 0);
     }
@@ -14,7 +14,7 @@ export class Outline {
     this.entries = [];
     for (let i = 0; i < size; i++) {
       if (role[i] !== "heading" && role[i] !== "title") continue;
-      const words = this.#words(i), level = role[i] === "title" ? highest : levels[i];
+      const words = dom.words(start[i], end[i]).slice(0, LONGEST), level = role[i] === "title" ? highest : levels[i];
       if (!words) continue;
       while (above.length && above[above.length - 1].level >= level) above.pop();
       const outer = above[above.length - 1] ?? null;
@@ -24,12 +24,6 @@ export class Outline {
       above.push(entry);
     }
     this.current = null;
-  }
-
-  #words(element) {
-    const { structure: { start, end }, offsets, text } = this.dom;
-    const words = text.slice(offsets.toUnits(start[element]), offsets.toUnits(end[element]));
-    return words.replace(/\s+/g, " ").trim().slice(0, LONGEST);
   }
 
   // -- the section being read ------------------------------------------------------------------

@@ -36,7 +36,7 @@ function nextStep(model, mode, lacking) {
   if (lacking.length && model.procedure !== "2006") return [["e", "grade the elements"]];
   if (lacking.length) return [["Shift+B", "remove the entry point"]];
   if (model.procedure === "2003" || state.spans.length) return [["f", "validate"]];
-  return [["h", "highlight what is relevant"], ["f", "validate: nothing is"]];
+  return [["h", "highlight what is relevant"], ["f", "validate if nothing is"]];
 }
 
 function documentWords({ state, coverage, procedure }, length) {

@@ -105,7 +105,7 @@ export class Suggestions {
   }
 
   draw(body) {
-    const { dom: { offsets, text } } = this.page, { here } = this;
+    const { here, page: { dom } } = this;
     const button = (key, words, kind, title) => make("button", {
       type: "button", disabled: !here, title, mousedown: event => event.preventDefault(),
       click: () => this.decide(kind),
@@ -119,8 +119,7 @@ export class Suggestions {
       make("p", { class: "decide" }, button("k", "Accept", "accept"),
         button("j", "Adjust", "adjust", "to the selection"), button("x", "Reject", "reject")),
       make("ol", { class: "suggestions" }, this.all.map(suggestion => {
-        const words = text.slice(offsets.toUnits(suggestion.start), offsets.toUnits(suggestion.end))
-          .replace(/\s+/g, " ").trim();
+        const words = dom.words(suggestion.start, suggestion.end);
         const decision = this.decision(suggestion);
         return make("li", { class: suggestion === here ? "here" : null },
           make("button", { type: "button", click: () => this.go(suggestion) },

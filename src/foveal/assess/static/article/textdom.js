@@ -56,6 +56,21 @@ export class TextDom {
     return range;
   }
 
+  /** The words of a span in one line; neighbouring cells, blocks and parts of formulas are apart. */
+  words(start, end) {
+    const [first, from] = this.place(this.offsets.toUnits(start));
+    const [last, to] = this.place(this.offsets.toUnits(end), true);
+    const blockOf = node => node.parentElement.closest("div, td, th, math *, .r-sup, .r-fraction > *");
+    let words = "", block = null;
+    for (let i = this.number.get(first); i <= this.number.get(last); i++) {
+      const node = this.nodes[i], own = blockOf(node);
+      words += (own === block ? "" : " ") +
+        node.data.slice(node === first ? from : 0, node === last ? to : undefined);
+      block = own;
+    }
+    return words.replace(/\s+/g, " ").trim();
+  }
+
   /** Code points before a place in the page; places outside the text count as its ends. */
   points(node, offset) {
     const number = this.number.get(node);
