@@ -171,7 +171,7 @@ def test_ticked_runs_are_drawn_and_can_be_all_that_is_shown(page: Any) -> None:
     assert page.locator("#panel polyline.series").count() == 4
     page.get_by_label("ticked runs only").check()
     assert "noisy" not in means(page)
-    page.get_by_role("button", name="Show all again").click()
+    page.get_by_role("button", name="Reset").click()
     assert len(means(page)) == 5
 
 
@@ -232,7 +232,7 @@ def test_a_link_opens_the_page_as_it_was(page: Any, browser: Any, report: Path) 
     assert [again.locator(part).inner_text() for part in parts] == before
     assert again.said == []
     again.context.close()
-    page.get_by_role("button", name="Show all again").click()
+    page.get_by_role("button", name="Reset").click()
     assert "#" not in page.url
 
 
@@ -484,7 +484,7 @@ def test_many_runs_and_topics_are_listed_step_by_step(browser: Any, tmp_path: Pa
     page.locator("#find").fill("T0699")
     page.locator("#filtered", has_text="1 of 700 topics").wait_for()
     assert cells(page, "#topic-table", 0) == ["t0699"]
-    page.get_by_role("button", name="Show all again").click()
+    page.get_by_role("button", name="Reset").click()
     page.get_by_role("tab", name="Topics of each run").click()
     labels = page.eval_on_selector_all(
         "#panel svg text[text-anchor=end]", "all => all.map(t => t.firstChild.data)"

@@ -201,7 +201,6 @@ def test_runs_of_different_topics_are_compared_on_those_they_share() -> None:
         {str(t): {"D": {"spans": [(0, 100)], "length": 1000}} for t in range(1, 11)}
     )
     data = report_page(runs, truth, ["charP"], topics="run").data
-    assert data["averaged"] == [[10], [5], [10]]
     for (cell,), (low, high) in zip(data["cells"], data["measures"][0]["limits"], strict=True):
         assert low <= 10_000 * float(cell) <= high
     shared = foveal.evaluate(runs, truth, ["charP"], topics="both")

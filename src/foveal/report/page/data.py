@@ -213,7 +213,6 @@ def collect(
         "cells": [list(row[1:]) for row in table.rows],
         "best": sorted([i, j - 1] for i, j in table.best),
         "overall": [[None if np.isnan(v) else v for v in row] for row in results.overall.tolist()],
-        "averaged": results.averaged.tolist(),
         "rule": _RULE,
         "answers": [answer(results, compared.get(label), label) for label in labels],
         "curves": [_describe_graph(graph) for graph in graphs],

@@ -28,8 +28,8 @@ _RELEVANT, _OTHERS = 30, 5
 """Largest numbers of relevant and of other documents of a topic."""
 _EACH = 10
 """Largest number of results of a run in a document."""
-_RESULT_BYTES, _VIEW_BYTES = 5, 40
-"""What a result and a view take in the page, compressed: a first guess."""
+_RESULT_BYTES, _VIEW_BYTES, _TEXT_BYTES = 5, 40, 600
+"""What a result, a view and its text take in the page, compressed: a first guess."""
 _STORED = 50_000
 """Bytes up to which the documents of a page are not compressed."""
 
@@ -42,7 +42,7 @@ class Excerpts(NamedTuple):
     context: int
     """Characters around a relevant passage."""
     results: int
-    """Results of each run that are shown."""
+    """Results of each run that are listed and shown; with 0 the first is listed."""
     result: int
     """Characters of a result; of a longer one the beginning and the end are shown."""
 
@@ -54,6 +54,8 @@ _EXCERPTS = (
     Excerpts(0, 120, 1, 300),
     Excerpts(0, 80, 0, 0),
 )
+_FULL = 2
+"""The excerpts at which documents are left out before they get shorter still."""
 _LONGEST_PASSAGE = 3_000
 """Characters of a relevant passage; of a longer one the beginning and the end are shown."""
 _GAP = 100
@@ -122,17 +124,25 @@ def document_views(
         pl.int_range(len(judgements), eager=True), judgements.doc, default=None
     )
     returned = returned.with_columns(pl.col("doc").fill_null(judged_docs))
-    views, candidates = _choose_views(gold, returned, budget)
+    size = _VIEW_BYTES + (0 if texts is None else _TEXT_BYTES)
+    views, candidates = _choose_views(gold, returned, size, budget)
+    least = len({view["topic"] for view in views})
     sources: dict[str, tuple[str, dict[str, Any]]] = {}
     odd: list[str] = []
     if texts is not None and views:
         sources, odd = _read_texts(judgements, views, texts, partial=partial)
     step, kept = 0, len(views)
     while True:
-        shown = views[:kept]
+        limits = _EXCERPTS[step]
+        each = max(limits.results, 1)
+        shown = [
+            view | {"results": [found[:4] for found in view["results"] if found[4] < each]}
+            for view in views[:kept]
+        ]
         data: dict[str, Any] = {
             "views": shown,
-            "texts": _cut_texts(sources, shown, _EXCERPTS[step]) if sources else {},
+            "texts": _cut_texts(sources, shown, limits) if sources else {},
+            "each": each,
             "left_out": candidates - len(shown),
             "has_source": texts is not None,
             "notes": [f"texts of another length than judged, not shown: {some(odd)}"] * bool(odd),
@@ -145,18 +155,21 @@ def document_views(
         packed = b64encode(zlib.compress(raw, 6 if len(raw) > _STORED else 0)).decode()
         if len(packed) <= budget or not shown:
             return data, packed
-        if sources and step < len(_EXCERPTS) - 1:
+        # First less of each document, then fewer documents, down to one for each topic.
+        fewer = min(kept - 1, int(kept * budget / len(packed)))
+        if step < _FULL or (kept <= least and step < len(_EXCERPTS) - 1):
             step += 1
         else:
-            kept = min(len(shown) - 1, int(len(shown) * budget / len(packed)))
+            kept = max(fewer, least) if kept > least else fewer
 
 
 def _choose_views(
-    gold: Gold, returned: pl.DataFrame, budget: int
+    gold: Gold, returned: pl.DataFrame, size: int, budget: int
 ) -> tuple[list[dict[str, Any]], int]:
     """Return documents to show, the most interesting first, and how many there are to choose from.
 
-    A view has the relevant spans of a document, and run, rank, start and end of each result.
+    A view has the relevant spans of a document, and of each result run, rank, start, end and its
+    number among those of its run. A view takes `size` bytes beside its results.
     """
     judgements = gold.judgements
     rows = np.flatnonzero(gold.cached(choose_relevant))
@@ -177,8 +190,9 @@ def _choose_views(
         other=(~pl.col("relevant")).cum_sum().over("topic"),
     )
     ranked = ranked.filter(pl.col("other") <= _OTHERS).sort("level", "topic")
-    size = np.cumsum(_VIEW_BYTES + _RESULT_BYTES * ranked["results"].to_numpy())
-    chosen = ranked.head(int(np.searchsorted(size, 2 * budget, side="right")))
+    least = ranked["topic"].n_unique()
+    total = np.cumsum(size + _RESULT_BYTES * ranked["results"].to_numpy())
+    chosen = ranked.head(max(int(np.searchsorted(total, budget, side="right")), least))
     lengths = dict(zip(judgements.documents.names, judgements.documents.length, strict=True))
     views: dict[tuple[int, str], dict[str, Any]] = {}
     for topic, doc, is_relevant, row in chosen.select("topic", "doc", "relevant", "row").rows():
@@ -192,7 +206,8 @@ def _choose_views(
             "results": [],
         }
     shown = returned.join(chosen, on=["topic", "doc"], how="semi").sort("run", "rank")
-    columns = shown.select("topic", "doc", "run", "rank", "start", "end")
+    nth = pl.int_range(pl.len()).over("topic", "doc", "run").alias("nth")
+    columns = shown.select("topic", "doc", "run", "rank", "start", "end", nth)
     for topic, doc, *result in columns.iter_rows():
         views[topic, doc]["results"].append(result)
     return list(views.values()), len(ranked)
@@ -263,10 +278,8 @@ def _choose_parts(view: Mapping[str, Any], limits: Excerpts) -> Iterator[Span]:
     """Yield the parts of a document that show relevant passages and the first results."""
     for start, end in view["spans"]:
         yield from _shorten((start - limits.context, end + limits.context), _LONGEST_PASSAGE)
-    shown: dict[int, int] = {}
-    for run, _, start, end in view["results"]:
-        shown[run] = shown.get(run, 0) + 1
-        if shown[run] <= limits.results and start >= 0:
+    for _, _, start, end in view["results"] if limits.results else ():
+        if start >= 0:
             yield from _shorten((start, end), limits.result)
 
 

@@ -113,7 +113,7 @@ function documents() {
     DOCS.left_out ? `${plural(DOCS.left_out, "more document")} of topics left out to keep the page small.` : "",
     DOCS.has_source ? "" : "Texts are shown if the documents are given (--texts, or -C with --documents).",
     DOCS.has_source && DOCS.without_text ? `No text for ${plural(DOCS.without_text, "document")} (missing, or of another length than judged).` : "",
-    "Of each run, the first 10 results in a document are shown.", ...DOCS.notes,
+    `Of each run, the first ${plural(DOCS.each, "result")} in a document ${DOCS.each === 1 ? "is" : "are"} shown.`, ...DOCS.notes,
   ].filter(Boolean).join(" ");
   const panelOf = run => own === undefined ? null : h("div", { class: "side" }, run < 0 ? null : h("h3", {}, swatch(run, 22), " ", RUNS[run],
     returnedBy.has(run) ? "" : ": did not return this document"), textOf(view, own, run));
@@ -135,7 +135,7 @@ function documents() {
       const ends = event.target.id === "strip" && keysOf[event.key];
       if (ends) { setZoom(ends()); event.preventDefault(); }
     } }, miniMap(view, length, zoom, width, setZoom), strip),
-    every.length > runs.length ? h("p", { class: "more" }, button(`Show all ${every.length} runs`, () => { SHOWN.set("strips", 1000); draw([documents]); }, { id: "strips-more" })) : null,
+    every.length > runs.length ? h("p", { class: "more" }, `${runs.length} of ${every.length} runs shown. `, button(`Show all ${every.length} runs`, () => { SHOWN.set("strips", 1000); draw([documents]); }, { id: "strips-more" })) : null,
     view.results.length ? null : note("No run returned this document."),
     texts === null ? null : h("div", { class: "keys" }, choice === "all"
       ? [swatchOf("missed", "relevant"), swatchOf("few", "returned by few runs"), swatchOf("many", "by many")]

@@ -95,7 +95,7 @@ function spreads(panel) {
   });
   panel.append(
     h("figure", {}, h("figcaption", {}, `${labels[k]}: ${few ? "a dot for each topic" : "where the topics are"}; box: quartiles; diamond: mean`), f.root),
-    all.length > order.length ? h("p", { class: "more" }, button(`Show all ${all.length} runs`, () => {
+    all.length > order.length ? h("p", { class: "more" }, `${order.length} of ${all.length} runs shown. `, button(`Show all ${all.length} runs`, () => {
       SHOWN.set("spreads", all.length);
       draw([graphs]);
     }, { id: "spreads-more" })) : "",

@@ -2,7 +2,7 @@
 
 // A mean with its interval, on an axis that all rows share.
 function intervalBar(i, ends, figure) {
-  const [low, high] = ends, width = 180, x = v => 4 + (v - low) / (high - low || 1) * (width - 8);
+  const [low, high] = ends, width = onPaper() ? 110 : 180, x = v => 4 + (v - low) / (high - low || 1) * (width - 8);
   const mean = figure.means[i], limits = figure.limits[i];
   if (mean === null) return "";
   return s("svg", { width, height: 20, "aria-hidden": "true" },
@@ -110,9 +110,11 @@ function runsTable() {
     });
   }
   const [one, two] = pair();
-  const shown = tableOf("scores", columns, rows, { row: i => ({ class: "open", "data-run": i,
+  const options = { row: i => ({ class: "open", "data-run": i,
     "aria-selected": i === one || i === two ? "true" : null,
-    onclick: () => { update({ one: i === base ? null : base, two: i === base ? null : i }); goTo("pairs"); } }) });
+    onclick: () => { update({ one: i === base ? null : base, two: i === base ? null : i }); goTo("pairs"); } }) };
+  const [main, others] = onPaper() ? [columns.filter(c => c.key && c.key !== "spread"), columns.filter(c => !c.key || c.key === "run")] : [columns, []];
+  const shown = [tableOf("scores", main, rows, options), others.length > 1 ? tablesOf(null, others, rows, options) : []];
   const said = sentence();
   $("answer").textContent = said.text;
   $("answer").className = `answer ${said.sure}`;

@@ -93,7 +93,7 @@ function profiles(panel) {
     number(`unjudged, first ${D.unjudged_k}`, i => four(D.profiles[i].unjudged)),
   ];
   const rows = runsShown();
-  panel.append(region("What runs return", tableOf("profiles", columns, rows, { caption: "Number and lengths of results in characters, " +
+  panel.append(region("What runs return", tablesOf("profiles", columns, rows, { caption: "Number and lengths of results in characters, " +
     "share of repeated text, and unjudged share of the first results" })), copyButtons("what runs return", () => textsOf(columns, rows)),
     note("Overlap is that of the runs as they are (--overlap allow). Logarithmic bins; bar height is the square root of the count. ",
       "The unjudged share is the mean over topics with results of the run. All topics."));

@@ -42,7 +42,7 @@ addEventListener("afterprint", () => {
 let width = innerWidth, resizing = 0;
 addEventListener("resize", () => {
   clearTimeout(resizing);
-  resizing = setTimeout(() => { if (innerWidth !== width) { width = innerWidth; draw(); } }, 150);
+  resizing = setTimeout(() => { if (innerWidth !== width && !onPaper()) { width = innerWidth; draw(); } }, 150);
 });
 addEventListener("hashchange", () => { readAddress(); draw(); });
 

@@ -46,16 +46,26 @@ function textsOf(columns, rows) {
   return { head: copied.map(column => column.head), rows: rows.map(own => copied.map(column => column.text(own))),
     first: Math.max(1, copied.findIndex(column => column.number)) };
 }
+const onPaper = () => document.documentElement.classList.contains("printing");
+// On paper a wide table becomes several, each with the first column.
+function tablesOf(id, columns, rows, options = {}, most = 9) {
+  if (!onPaper() || columns.length <= most + 1) return [tableOf(id, columns, rows, options)];
+  const found = [];
+  for (let at = 1; at < columns.length; at += most) {
+    found.push(tableOf(at === 1 ? id : null, [columns[0], ...columns.slice(at, at + most)], rows, options));
+  }
+  return found;
+}
 // The rows that fit on a screen or two, and a button for the others.
 const SHOWN = new Map();
 function firstRows(name, rows, again) {
   const most = SHOWN.get(name) ?? MOST_ROWS;
   if (rows.length <= most) return [rows, null];
-  const more = button(`Show ${Math.min(500, rows.length - most)} more of ${rows.length.toLocaleString("en")}`, () => {
+  const more = button(`Show ${Math.min(500, rows.length - most)} more`, () => {
     SHOWN.set(name, most + 500);
     draw([again]);
   }, { id: `${name}-more` });
-  return [rows.slice(0, most), h("p", { class: "more" }, more)];
+  return [rows.slice(0, most), h("p", { class: "more" }, `${most} of ${rows.length.toLocaleString("en")} shown. `, more)];
 }
 // What a graph shows in numbers, made when it is opened; and buttons that copy graph and numbers.
 function behind(name, make, figure = null) {

@@ -70,7 +70,7 @@ function oneTopic() {
   const step = (way, text) => at < 0 || near[at + way] === undefined ? null : button(text, () => update({ topic: near[at + way], doc: null }), { id: `topic${way}` });
   put($("topic"), h("h3", { tabindex: -1 }, `Topic ${topicLabels[t]}`),
     h("div", { class: "controls" }, step(-1, "Previous topic"), step(1, "Next topic"), button("To its documents", () => goTo("documents"), { id: "to-documents" })),
-    h("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": `Scores on topic ${TOPICS[t]}` }, tableOf("one-topic", columns, first)), more,
+    h("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": `Scores on topic ${TOPICS[t]}` }, tablesOf("one-topic", columns, first)), more,
     copyButtons(`topic ${TOPICS[t]}`, () => textsOf(columns, order)));
 }
 PARTS.push(topics);
