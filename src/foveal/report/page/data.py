@@ -157,6 +157,7 @@ def collect(
     groups = results.meta.get("groups", {})
     # A run that is alone has intervals, too.
     alone = n == 1 and not np.isinf(results.values).any()
+    intervals = _find_intervals(results, [own for own in labels if alone or own in compared])
     measures: list[dict[str, Any]] = []
     stored = max(_VALUES // max(results.counted.size, 1), 1)
     for k, label in enumerate(labels):
@@ -169,7 +170,7 @@ def collect(
             "sign": direction(label),
             "whole": own is not None and own.summed,
             "says": (own.__doc__ or "").strip().partition("\n")[0],
-            "limits": _find_intervals(results, label) if alone or pairs is not None else None,
+            "limits": intervals.get(label),
             "values": None,
         }
         if group is None and stored:
@@ -298,27 +299,35 @@ def answer(results: Results, pairs: Pairs | None, label: str) -> dict[str, Any]:
     return {"measure": label, "sure": sure, "text": text}
 
 
-def _find_intervals(results: Results, label: str) -> list[list[int | None] | None]:
-    """Return the bootstrap interval of each run's mean, over the topics of that mean.
+def _find_intervals(
+    results: Results, labels: Sequence[str]
+) -> dict[str, list[list[int | None] | None]]:
+    """Return the bootstrap interval of each run's mean by measures, over the topics of that mean.
 
     If all runs share their topics, these are the intervals of `compare`, corrected for the number
     of groups of topics where the measure is that of a group.
     """
-    values = results.values[:, :, results.measures.index(label)]
-    own = results.counted & ~np.isnan(values)
+    n = len(results.runs)
+    columns = [results.measures.index(label) for label in labels]
+    values = results.values[:, :, columns].transpose(2, 0, 1)
+    values = values.reshape(len(columns) * n, len(results.topics))
+    own = np.tile(results.counted, (len(columns), 1)) & ~np.isnan(values)
+    grouped = np.repeat(np.array([label.endswith("]") for label in labels], dtype=bool), n)
     found: list[list[int | None] | None] = [None] * len(values)
-    groups = len(results.meta.get("groups", ())) if label.endswith("]") else 1
-    settings = TestSettings(confidence=1 - 0.05 / groups)
-    for topics in np.unique(own, axis=0):
+    # Rows over the same topics are resampled together.
+    for is_group, *mask in np.unique(np.column_stack([grouped, own]), axis=0).tolist():
+        topics = np.array(mask)
         if np.count_nonzero(topics) < 2:
             continue
-        rows = np.flatnonzero((own == topics).all(axis=1))
+        groups = len(results.meta["groups"]) if is_group else 1
+        settings = TestSettings(confidence=1 - 0.05 / groups)
+        rows = np.flatnonzero((own == topics).all(axis=1) & (grouped == is_group))
         part = np.ascontiguousarray(values[np.ix_(rows, topics)])
         part = round_noise(part, np.abs(part).max(axis=1, keepdims=True))
         low, high = settings.limits(part)
-        for i, a, b in zip(rows.tolist(), low.tolist(), high.tolist(), strict=True):
-            found[i] = [scaled(a), scaled(b)]
-    return found
+        for i, first, last in zip(rows.tolist(), low.tolist(), high.tolist(), strict=True):
+            found[i] = [scaled(first), scaled(last)]
+    return {label: found[k * n : k * n + n] for k, label in enumerate(labels)}
 
 
 def _describe_graph(graph: Graph) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,8 @@ class Excerpts(NamedTuple):
     """Characters of a text that is shown whole."""
     context: int
     """Characters around a relevant passage."""
+    passage: int
+    """Characters of a relevant passage; of a longer one the beginning and the end are shown."""
     results: int
     """Results of each run that are listed and shown; with 0 the first is listed."""
     result: int
@@ -48,16 +51,14 @@ class Excerpts(NamedTuple):
 
 
 _EXCERPTS = (
-    Excerpts(20_000, 400, 10, 2000),
-    Excerpts(3_000, 300, 3, 1000),
-    Excerpts(1_000, 200, 2, 500),
-    Excerpts(0, 120, 1, 300),
-    Excerpts(0, 80, 0, 0),
+    Excerpts(20_000, 400, 3_000, 10, 2_000),
+    Excerpts(3_000, 300, 2_000, 3, 1_000),
+    Excerpts(1_000, 200, 1_000, 2, 500),
+    Excerpts(0, 120, 500, 1, 300),
+    Excerpts(0, 60, 250, 0, 0),
 )
 _FULL = 2
 """The excerpts at which documents are left out before they get shorter still."""
-_LONGEST_PASSAGE = 3_000
-"""Characters of a relevant passage; of a longer one the beginning and the end are shown."""
 _GAP = 100
 """Characters between two parts that are shown rather than left out."""
 _WORD = 30
@@ -155,12 +156,16 @@ def document_views(
         packed = b64encode(zlib.compress(raw, 6 if len(raw) > _STORED else 0)).decode()
         if len(packed) <= budget or not shown:
             return data, packed
-        # First less of each document, then fewer documents, down to one for each topic.
-        fewer = min(kept - 1, int(kept * budget / len(packed)))
+        # First less of each document, then fewer documents, down to one for each topic; then less
+        # again, then fewer texts.
+        share = budget / len(packed)
         if step < _FULL or (kept <= least and step < len(_EXCERPTS) - 1):
             step += 1
+        elif kept <= least and sources:
+            fewer = min(len(sources) - 1, int(len(sources) * share))
+            sources = dict(islice(sources.items(), fewer))
         else:
-            kept = max(fewer, least) if kept > least else fewer
+            kept = max(min(kept - 1, int(kept * share)), least if kept > least else 0)
 
 
 def _choose_views(
@@ -277,7 +282,8 @@ def _cut_texts(
 def _choose_parts(view: Mapping[str, Any], limits: Excerpts) -> Iterator[Span]:
     """Yield the parts of a document that show relevant passages and the first results."""
     for start, end in view["spans"]:
-        yield from _shorten((start - limits.context, end + limits.context), _LONGEST_PASSAGE)
+        around = start - limits.context, end + limits.context
+        yield from _shorten(around, limits.passage + 2 * limits.context)
     for _, _, start, end in view["results"] if limits.results else ():
         if start >= 0:
             yield from _shorten((start, end), limits.result)
