@@ -76,6 +76,13 @@ BENCHMARKS = {
         "chunkers", ["--questions=40", "--chunkers=4", "--repeats=2"], data=False
     ),
     "t2i": Benchmark("t2i", ["--results=4000", "--points=2", "--repeats=1"], data=False),
+    "report_page": Benchmark(
+        "report_page",
+        [
+            *("--topics=5", "--results=20", "--runs=3", "--documents=2000", "--judged=10"),
+            *("--short=50", "--many=30", "--repeats=1"),
+        ],
+    ),
     "assess_page": Benchmark(
         "assess_page", ["--characters=40000", "--highlights=100", "--repeats=1"], data=False
     ),

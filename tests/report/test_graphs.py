@@ -315,6 +315,15 @@ def test_topics_as_points() -> None:
     assert "a: from 0.1 to 0.5." in graph.text_alternative
 
 
+@pytest.mark.parametrize(("measure", "best"), [("AP", "b"), ("T2Ieffort@3", "a")])
+def test_the_best_run_is_on_top(measure: str, best: str) -> None:
+    rows = [(run, t, measure, v) for run, v in (("a", 0.1), ("b", 0.2)) for t in ("1", "all")]
+    (graph,) = GRAPHS["topics"].graphs(results_of(*rows))
+    assert graph.y.names[-1] == best
+    series = {line.name: line.series for line in graph.lines if line.mark == "points"}
+    assert series == {"a": 0, "b": 1}  # the colours do not change with the order
+
+
 def test_of_a_sum_the_mean_is_drawn() -> None:
     rows = [("a", "1", "num_ret", 2.0), ("a", "2", "num_ret", 4.0), ("a", "all", "num_ret", 6.0)]
     (graph,) = GRAPHS["topics"].graphs(results_of(*rows))
@@ -395,13 +404,68 @@ def test_the_same_numbers_give_the_same_bytes(form: str, magic: bytes) -> None:
     assert draw([graph], form) == once
 
 
-def test_every_run_stands_in_the_legend() -> None:
+def test_every_run_is_in_the_legend_the_best_first() -> None:
     drawn = figure([ugly_graph()])
     (legend,) = drawn.subfigs[0].legends
     names = [text.get_text() for text in legend.get_texts()]
     assert len(names) == len(UGLY) + 1
-    assert names[2:4] == ["$x_1$", "_hidden"]
+    assert [name for name in names if name in UGLY] == ["𝄞", "_hidden", "$x_1$", UGLY[1], "a run"]
     assert max(map(len, names)) == 45
+
+
+def labels_of(*ends: float, letters: int = 1) -> list[str]:
+    """The names written at the ends of lines that end at these heights; empty for a legend."""
+    x = np.linspace(0, 1, 5)
+    lines = tuple(
+        Line("abcdefghij"[i] * letters, x, x * end, series=i) for i, end in enumerate(ends)
+    )
+    drawn = figure([Graph("ep", "Lines", Axis("x"), Axis("y", "", 0.0, 1.0), lines)])
+    drawn.draw_without_rendering()
+    (axes,) = drawn.axes
+    assert bool(drawn.subfigs[0].legends) != bool(axes.texts)
+    boxes = sorted((own.get_window_extent() for own in axes.texts), key=lambda box: box.y0)
+    for below, above in pairwise(boxes):
+        assert below.y1 <= above.y0 + 1
+    assert all(box.x1 <= drawn.bbox.x1 for box in boxes)
+    return [own.get_text() for own in axes.texts]
+
+
+def test_names_are_beside_the_lines_where_they_fit() -> None:
+    assert labels_of(0.9, 0.2) == ["a", "b"]
+    assert labels_of(0.5) == ["a"]
+    assert labels_of(0.2, 0.5, 0.55) == ["c", "b", "a"]  # one of them a little higher
+    assert labels_of(0.5, 0.5, 0.5) == []
+    assert labels_of(*np.linspace(0.1, 0.9, 10)) == []
+    assert labels_of(0.9, 0.2, letters=30) == []
+
+
+def test_empty_and_single_cases_are_drawn() -> None:
+    nothing = [("a", "1", "AP", float("nan")), ("a", "all", "AP", float("nan"))]
+    single = [("a", "1", "AP", 0.5), ("a", "all", "AP", 0.5)]
+    for rows, texts in ((nothing, ["nothing to draw"]), (single, [])):
+        drawn = figure(GRAPHS["topics"].graphs(Results.from_tidy(rows, {})))
+        assert [text.get_text() for text in drawn.axes[0].texts] == texts
+    drawn = figure([lengths_graph({"empty": np.zeros(0, dtype=np.int64)})])
+    assert [text.get_text() for text in drawn.axes[0].texts] == ["nothing to draw"]
+    two = [*single, ("b", "1", "AP", 0.25), ("b", "all", "AP", 0.25)]
+    (axes,) = figure(GRAPHS["differences"].graphs(Results.from_tidy(two, {}))).axes
+    assert axes.patches[0].get_width() < 0.25 * np.ptp(axes.get_xlim())
+
+
+@pytest.mark.parametrize(("topics", "named"), [(20, 20), (60, 0)])
+def test_names_along_an_axis_do_not_meet(topics: int, named: int) -> None:
+    rows = [
+        (run, f"topic{t}", "AP", value / (t + 1))
+        for run, value in (("a", 0.5), ("b", 0.25))
+        for t in range(topics)
+    ]
+    drawn = figure(GRAPHS["differences"].graphs(Results.from_tidy(rows, {})))
+    drawn.draw_without_rendering()
+    (axes,) = drawn.axes
+    boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+    assert len(boxes) == named
+    assert all(one.x1 <= other.x0 for one, other in pairwise(boxes))
+    assert str(topics) in axes.get_xlabel() or named
 
 
 def wide_graphs() -> list[Graph]:

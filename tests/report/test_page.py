@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from base64 import b64encode
+import zlib
+from base64 import b64decode, b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -20,9 +22,12 @@ import foveal
 from command import RUN, assert_refused, call, write_toy
 from foveal.collection import SourceTexts, build_index
 from foveal.errors import InputError
+from foveal.measures.alignment import Gold
 from foveal.model import Judgements, Results, Run
-from foveal.report.page import LARGEST, report_page
-from foveal.report.page.data import answer, document_views, scaled
+from foveal.report.drawing import PALETTE
+from foveal.report.page import _SCRIPTS, LARGEST, report_page
+from foveal.report.page.data import answer, pack, scaled
+from foveal.report.page.documents import document_views
 
 ROOT = Path(__file__).resolve().parents[2]
 CAMPAIGN = ROOT / "examples" / "crossings"
@@ -90,6 +95,20 @@ class Reader(HTMLParser):
             self.rows[-1][-1] += data
 
 
+def unpack(packed: list[Any]) -> list[float | None]:
+    """Numbers in ten-thousandths, as the page reads them."""
+    low, size, text = packed
+    codes = np.frombuffer(b64decode(text), "<f8" if size == 8 else f"<u{size}").tolist()
+    return [int(code) + low - 1 if code else None for code in codes]
+
+
+def values_of(data: dict[str, Any], label: str) -> list[list[float | None]]:
+    """Scores on topics of each run."""
+    (found,) = (unpack(own["values"]) for own in data["measures"] if own["label"] == label)
+    n = len(data["topics"]["id"])
+    return [found[i : i + n] for i in range(0, len(found), n)]
+
+
 # -- numbers -------------------------------------------------------------------------------------
 
 
@@ -109,9 +128,8 @@ def test_scores_on_topics_are_those_that_evaluate_prints(
     printed = call(capsys, "evaluate", *arguments(index), *asked).out.splitlines()
     rows = [[c.strip(" *") for c in line.split("|")[1:-1]] for line in printed[4:]]
     data = page.data
-    labels = [measure["label"] for measure in data["measures"]]
-    aip, count = (data["values"][labels.index(name)] for name in ("AiP", "num_rel_ret"))
-    topics = [topic["id"] for topic in data["topics"]]
+    aip, count = values_of(data, "AiP"), values_of(data, "num_rel_ret")
+    topics = data["topics"]["id"]
     for run, topic, precision, number in (row for row in rows if row[1] != "all"):
         i, t = data["runs"].index(run), topics.index(topic)
         assert f"{aip[i][t] / 1e4:.4f}" == precision
@@ -124,7 +142,7 @@ def test_points_of_curves_are_scores(page: Any, index: str) -> None:
     assert curve["x"] == [float(label.partition("@")[2]) for label in scores.measures]
     for line, run in zip(curve["lines"], scores.runs, strict=True):
         assert line["name"] == run
-        assert line["y"] == [scaled(scores[run, label]) for label in scores.measures]
+        assert unpack(line["y"]) == [scaled(scores[run, label]) for label in scores.measures]
     assert effort["kind"] == "effort"
 
 
@@ -134,21 +152,38 @@ def test_the_graph_of_gains_has_the_ideal_list_beside_the_runs() -> None:
     assert (ep["kind"], gain["kind"]) == ("ep", "gain")
     (own, ideal) = (line for line in gain["lines"] if line["mark"] == "line")
     assert ideal["name"] == "ideal"
-    assert all(ours <= best for ours, best in zip(own["y"], ideal["y"], strict=True))
-    assert own["y"][0] == 0 < own["y"][-1]
+    drawn, best = unpack(own["y"]), unpack(ideal["y"])
+    assert all(ours <= most for ours, most in zip(drawn, best, strict=True))
+    assert drawn[0] == 0 < drawn[-1]
 
 
-def test_letters_intervals_and_p_values_are_those_of_compare(
+def test_letters_intervals_p_values_and_effects_are_those_of_compare(
     page: Any, index: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done = call(capsys, "compare", *arguments(index), "-m", "AiP", "-f", "json")
     expected, data = json.loads(done.out), page.data
-    k = [measure["label"] for measure in data["measures"]].index("AiP")
+    (own,) = (measure for measure in data["measures"] if measure["label"] == "AiP")
     for row in expected["runs"]:
         i = data["runs"].index(row["run"])
-        assert data["letters"][k][i] == row["letters"]
-        assert data["limits"][k][i] == [scaled(row["low"]), scaled(row["high"])]
-    assert data["p"][k] == [scaled(row["p_corrected"]) for row in expected["pairs"]]
+        assert own["letters"][i] == row["letters"]
+        assert own["limits"][i] == [scaled(row["low"]), scaled(row["high"])]
+        assert own["means"][i] == row["mean"]
+    assert unpack(own["p"]) == [scaled(row["p_corrected"]) for row in expected["pairs"]]
+    assert unpack(own["effect"]) == [scaled(row["effect"]) for row in expected["pairs"]]
+
+
+def test_more_runs_than_letters_tell_apart_have_the_ranks_of_compare() -> None:
+    runs = [
+        Run.from_results({str(t): [("D", 0, 50 + i * t)] for t in range(1, 9)}, name=f"r{i}")
+        for i in range(9)
+    ]
+    truth = Judgements.from_highlights(
+        {str(t): {"D": {"spans": [(0, 60)], "length": 1000}} for t in range(1, 9)}
+    )
+    (own,) = report_page(runs, truth, ["charP"]).data["measures"]
+    assert "letters" not in own
+    found = foveal.compare(foveal.evaluate(runs, truth, ["charP"]))["charP"].runs
+    assert own["ranks"] == [list(row) for row in found.select("rank_low", "rank_high").rows()]
 
 
 def test_runs_of_different_topics_are_compared_on_those_they_share() -> None:
@@ -166,8 +201,7 @@ def test_runs_of_different_topics_are_compared_on_those_they_share() -> None:
         {str(t): {"D": {"spans": [(0, 100)], "length": 1000}} for t in range(1, 11)}
     )
     data = report_page(runs, truth, ["charP"], topics="run").data
-    assert data["averaged"] == [[10], [5], [10]]
-    for (cell,), (low, high) in zip(data["cells"], data["limits"][0], strict=True):
+    for (cell,), (low, high) in zip(data["cells"], data["measures"][0]["limits"], strict=True):
         assert low <= 10_000 * float(cell) <= high
     shared = foveal.evaluate(runs, truth, ["charP"], topics="both")
     assert data["answers"][0]["text"] == (
@@ -184,12 +218,22 @@ def test_profiles_are_those_of_the_runs_as_they_are(page: Any, index: str) -> No
         assert sum(profile["histogram"]) == profile["results"]
         mean = scores[run, "ret_size"] / profile["results"]
         assert profile["length"][0] == pytest.approx(mean, abs=0.06)
+    topics = len(page.data["topics"]["id"])
+    characters = unpack(page.data["characters"])
+    for i, run in enumerate(scores.runs):
+        assert sum(characters[i * topics : (i + 1) * topics]) == scores[run, "ret_size"]
 
 
 @given(st.floats(-2, 2, allow_nan=False) | st.sampled_from([0.03125, 0.09375, 1.0, -0.0]))
 @settings(max_examples=60)
 def test_a_scaled_score_is_shown_as_it_is_printed(value: float) -> None:
     assert float(f"{scaled(value) / 1e4:.4f}") == float(f"{value:.4f}")
+
+
+@given(st.lists(st.floats(-1e6, 1e6) | st.sampled_from([float("nan"), float("inf")])))
+@settings(max_examples=60)
+def test_packed_numbers_are_those_packed(values: list[float]) -> None:
+    assert unpack(pack(values)) == [scaled(value) for value in values]
 
 
 def test_scores_on_topics_are_left_out_where_they_would_fill_the_page(
@@ -201,7 +245,7 @@ def test_scores_on_topics_are_left_out_where_they_would_fill_the_page(
         {str(t): {"D": {"spans": [(0, 9)], "length": 20}} for t in range(4)}
     )
     data = report_page([run], truth, ["charP", "charR", "AiP"]).data
-    assert (len(data["measures"]), len(data["values"])) == (3, 2)
+    assert [own["values"] is not None for own in data["measures"]] == [True, True, False]
 
 
 # -- the answer ----------------------------------------------------------------------------------
@@ -272,25 +316,25 @@ def test_the_answer_is_by_the_measure_asked_for(page: Any) -> None:
 
 def test_views_of_documents_hold_passages_results_and_text(page: Any, index: str) -> None:
     truth = foveal.read_judgements(JUDGED).combined()
-    run = foveal.read_run(RUNS[1])
-    frame = run.to_frame()
+    frame = foveal.read_run(RUNS[1]).to_frame()
     documents = page.data["documents"]
     seen = 0
-    for topic, views in documents["views"].items():
-        for view in (view for view in views if view["relevant"]):
-            (row,) = (
-                i
-                for i in range(len(truth))
-                if truth.doc[i] == view["doc"] and truth.topics[truth.topic[i]] == topic
-            )
-            assert view["spans"] == [list(span) for span in truth.passages(row)]
-            assert view["bep"] == truth.bep[row]
-            text = documents["texts"][view["doc"]]
-            assert len(text) == truth.length[row]
-            own = frame.filter(topic=topic, doc=view["doc"]).select("rank", "start", "end").rows()
-            ours = [tuple(result[1:]) for result in view["results"] if result[0] == 1]
-            assert ours == own
-            seen += len(own)
+    for view in (view for view in documents["views"] if view["relevant"]):
+        (row,) = (
+            i
+            for i in range(len(truth))
+            if truth.doc[i] == view["doc"] and truth.topics[truth.topic[i]] == view["topic"]
+        )
+        assert view["spans"] == [list(span) for span in truth.passages(row)]
+        assert view["bep"] == truth.bep[row]
+        text = documents["texts"][view["doc"]]
+        assert text["parts"] == [0, truth.length[row]]
+        assert len(text["text"]) == text["length"] == truth.length[row]
+        chosen = frame.filter(topic=view["topic"], doc=view["doc"])
+        own = chosen.select("rank", "start", "end").rows()
+        ours = [tuple(result[1:]) for result in view["results"] if result[0] == 1]
+        assert ours == own[:10]
+        seen += len(ours)
     assert seen > 50
     assert documents["left_out"] == 0
 
@@ -305,43 +349,82 @@ def highlights(topics: int, documents: int) -> Judgements:
 
 
 NOTHING = pl.DataFrame(
-    schema={"topic": pl.String, "doc": pl.String}
-    | dict.fromkeys(("run", "rank", "start", "end"), pl.Int64)
+    schema={"doc": pl.String} | dict.fromkeys(("topic", "row", "rank", "start", "end"), pl.Int32)
 )
-"""Results of runs that returned nothing."""
+"""Results of a run that returned nothing."""
+
+
+def show(
+    truth: Judgements, texts: Path | None = None, *, budget: int = 10**6, **options: Any
+) -> tuple[dict[str, Any], str]:
+    """The documents of a page without any result."""
+    source = None if texts is None else SourceTexts(texts)
+    return document_views(Gold(truth.combined()), [NOTHING], source, budget=budget, **options)
 
 
 def test_every_topic_gets_a_document_before_one_gets_two() -> None:
-    truth = highlights(6, 4).combined()
-    whole = document_views(truth, NOTHING, None, budget=10**6)
-    one = len(json.dumps(whole["views"]["0"][0], separators=(",", ":")))
-    for budget in range(0, 25 * one, one):
-        views = document_views(truth, NOTHING, None, budget=budget)
-        sizes = [len(views["views"].get(str(t), ())) for t in range(6)]
+    truth = highlights(6, 4)
+    _, whole = show(truth)
+    for budget in range(200, len(whole), 20):
+        views, packed = show(truth, budget=budget)
+        sizes = [sum(view["topic"] == str(t) for view in views["views"]) for t in range(6)]
         assert max(sizes) - min(sizes) <= 1
-        assert sum(sizes) == min(budget // one, 24)
+        assert len(packed) <= budget
         assert views["left_out"] == 24 - sum(sizes)
+    assert show(truth)[0]["left_out"] == 0
 
 
 def test_documents_that_were_not_indexed_are_refused(tmp_path: Path) -> None:
     (tmp_path / "D0.xml").write_text("<a>other</a>")
-    truth = highlights(1, 1).combined()
     with pytest.raises(InputError, match="'D0' has another length"):
-        document_views(truth, NOTHING, SourceTexts(tmp_path), budget=10**6)
+        show(highlights(1, 1), tmp_path)
 
 
-def test_texts_of_another_alphabet_stay_within_the_budget(tmp_path: Path) -> None:
-    for d in range(4):
-        (tmp_path / f"D{d}.txt").write_text("\u6c34" * 40, encoding="utf-8")
-    truth = highlights(1, 4).combined()
-    whole = document_views(truth, NOTHING, SourceTexts(tmp_path), budget=10**6)
-    assert (len(whole["texts"]), whole["without_text"]) == (4, 0)
-    views = sum(len(json.dumps(v, separators=(",", ":"))) for v in whole["views"]["0"])
-    tight = document_views(truth, NOTHING, SourceTexts(tmp_path), budget=2 * views)
-    assert len(tight["views"]["0"]) == 4
-    # Texts of 120 bytes have half of the budget.
-    assert len(tight["texts"]) == views // 120
-    assert tight["without_text"] == 4 - views // 120
+WORDS = "".join(f"<p>Paragraph {i} says {'something ' * (i % 7)}.</p>" for i in range(4000))
+
+
+def test_of_a_long_text_a_page_holds_the_parts_around_what_is_relevant(tmp_path: Path) -> None:
+    (tmp_path / "D.xml").write_text(f"<a>{WORDS}</a>")
+    (text,) = (own.text for own in SourceTexts(tmp_path).read(["D"]))
+    spans = [(50_000, 50_090), (90_000, 99_000)]
+    truth = Judgements.from_highlights({"1": {"D": {"spans": spans, "length": len(text)}}})
+    own = show(truth, tmp_path)[0]["texts"]["D"]
+    parts = list(zip(own["parts"][::2], own["parts"][1::2], strict=True))
+    assert "".join(text[start:end] for start, end in parts) == own["text"]
+    assert len(own["text"]) < 6000 < own["length"] == len(text)
+    assert any(start < 50_000 - 300 and end > 50_090 + 300 for start, end in parts)
+    assert all(text[start - 1] == " " for start, _ in parts)
+    # The passage of 9,000 characters is shown by its beginning and its end.
+    assert [any(start <= at < end for start, end in parts) for at in (90_500, 95_000, 98_900)] == [
+        True,
+        False,
+        True,
+    ]
+    # Every element has the text it has in the document, as far as that is shown.
+    structure = own["structure"]
+    assert structure["parent"][0] == -1
+    paragraphs = [
+        own["text"][start:end]
+        for start, end, tag in zip(*(structure[n] for n in ("start", "end", "tag")), strict=True)
+        if structure["tags"][tag] == "p"
+    ]
+    assert len(paragraphs) > 50
+    assert sum(words.startswith("Paragraph ") for words in paragraphs) >= len(paragraphs) - 3
+
+
+def test_texts_are_cut_shorter_before_a_document_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "D.xml").write_text(f"<a>{WORDS}</a>")
+    (text,) = (own.text for own in SourceTexts(tmp_path).read(["D"]))
+    highlighted = {
+        str(t): {"D": {"spans": [(9000 * t, 9000 * t + 200)], "length": len(text)}}
+        for t in range(8)
+    }
+    truth = Judgements.from_highlights(highlighted)
+    shown, packed = show(truth, tmp_path)
+    shorter, tight = show(truth, tmp_path, budget=len(packed) * 2 // 3)
+    assert len(tight) <= len(packed) * 2 // 3
+    assert (len(shorter["views"]), shorter["left_out"]) == (8, 0)
+    assert len(shorter["texts"]["D"]["text"]) < len(shown["texts"]["D"]["text"])
 
 
 def test_a_full_campaign_stays_small(page: Any) -> None:
@@ -351,8 +434,8 @@ def test_a_full_campaign_stays_small(page: Any) -> None:
     many = [Run.from_results(results, name=f"run{i:02}") for i in range(runs)]
     made = report_page(many, highlights(topics, 12), ["charP", "charR", "AP", "P@5"])
     assert len(made.html.encode()) < LARGEST
-    assert made.data["documents"]["left_out"] > 0
-    assert set(made.data["documents"]["views"]) == set(map(str, range(topics)))
+    views = made.data["documents"]["views"]
+    assert {view["topic"] for view in views} == set(map(str, range(topics)))
 
 
 # -- one file, and a safe one --------------------------------------------------------------------
@@ -364,14 +447,22 @@ def test_nothing_is_fetched_and_only_the_page_s_own_script_runs(page: Any) -> No
     assert all(value.startswith("#") for _, name, value in read.attributes if name == "href")
     (policy,) = (v for tag, name, v in read.attributes if tag == "meta" and "default-src" in v)
     assert policy.startswith("default-src 'none'; ")
-    for text, kind in ((read.content["script"][1], "script"), (read.content["style"][0], "style")):
+    for text, kind in ((read.content["script"][2], "script"), (read.content["style"][0], "style")):
         digest = b64encode(sha256(text.encode()).digest()).decode()
         assert f"{kind}-src 'sha256-{digest}'" in policy
-    assert len(read.content["script"]) == 2
+    assert len(read.content["script"]) == 3
 
 
 def test_the_data_in_the_page_are_the_data(page: Any) -> None:
-    assert json.loads(Reader(page.html).content["script"][0]) == page.data
+    plain, packed, _ = Reader(page.html).content["script"]
+    assert {**json.loads(plain), "documents": page.data["documents"]} == page.data
+    assert json.loads(zlib.decompress(b64decode(packed))) == page.data["documents"]
+
+
+def test_runs_have_the_colours_of_pictures() -> None:
+    style = (ROOT / "src" / "foveal" / "report" / "page" / "style.css").read_text()
+    light = dict(re.findall(r"--c(\d): (#\w{6})", style.partition("@media")[0]))
+    assert tuple(light[str(i)] for i in range(len(PALETTE))) == PALETTE
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12))
@@ -382,7 +473,7 @@ def test_names_bring_no_markup(name: str) -> None:
         truth = Judgements.from_highlights({"1": {"<i>": {"spans": [(0, 5)], "length": 9}}})
         made = report_page([run], truth, ["AiP"], command=called)
         read = Reader(made.html)
-        assert len(read.content["script"]) == 2
+        assert len(read.content["script"]) == 3
         assert json.loads(read.content["script"][0])["runs"] == [called]
         assert read.rows[1][0] == called
         assert read.content["pre"] == [called]
@@ -477,8 +568,9 @@ def test_whole_documents_judged_without_text(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("1 Q0 D1 1 2.0 mine\n1 Q0 D3 2 1.0 mine\n")
     data = report_page([tmp_path / "run"], tmp_path / "qrels", ["P@2", "judged@2"]).data
     assert data["cells"] == [["0.5000", "0.5000"]]
-    assert data["unjudged"] == [5000]
-    assert [view["relevant"] for view in data["documents"]["views"]["1"]] == [True, False]
+    assert data["profiles"][0]["unjudged"] == 5000
+    assert unpack(data["unjudged"]) == [5000]
+    assert [view["relevant"] for view in data["documents"]["views"]] == [True, False]
 
 
 def test_results_that_nothing_places_have_no_length(tmp_path: Path) -> None:
@@ -488,7 +580,8 @@ def test_results_that_nothing_places_have_no_length(tmp_path: Path) -> None:
     data = report_page([path], truth, ["P@5"]).data
     (profile,) = data["profiles"]
     assert (profile["length"], profile["overlap"]) == (None, None)
-    assert data["documents"]["views"]["1"][0]["results"] == [[0, 1, -1, -1]]
+    assert unpack(data["characters"]) == [None]
+    assert data["documents"]["views"][0]["results"] == [[0, 1, -1, -1]]
 
 
 def test_a_topic_with_nothing_relevant_is_undefined_and_shown() -> None:
@@ -497,9 +590,9 @@ def test_a_topic_with_nothing_relevant_is_undefined_and_shown() -> None:
     )
     run = Run.from_results({"1": [("D", 0, 5)], "2": [("D", 0, 5)]}, name="mine")
     data = report_page([run], truth, ["AiP"]).data
-    assert data["values"] == [[[10_000, None]]]
+    assert values_of(data, "AiP") == [[10_000, None]]
     assert any("nothing relevant" in line for line in data["warnings"])
-    assert list(data["documents"]["views"]) == ["1", "2"]
+    assert [view["topic"] for view in data["documents"]["views"]] == ["1", "2"]
 
 
 @pytest.mark.parametrize(
@@ -520,6 +613,6 @@ def test_curves_are_not_columns(texts: list[str], labels: list[str]) -> None:
 def test_every_asset_is_free_of_addresses() -> None:
     folder = ROOT / "src" / "foveal" / "report" / "page"
     assets = [folder / "style.css", folder / "template.html", *folder.glob("script/*.js")]
-    assert len(assets) == 12
+    assert len(assets) == 2 + len(_SCRIPTS.split())
     found = re.findall(r"https?://[^\s\"')]+", "".join(path.read_text() for path in assets))
     assert found == ["http://www.w3.org/2000/svg"]  # a name of the language, never fetched

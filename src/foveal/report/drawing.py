@@ -37,6 +37,11 @@ _ROW = 0.15
 _LETTERS, _AXIS_LETTERS = 13, 7
 """Of a name in the legend and along an axis, for each inch of width."""
 _MOST_NAMED = 40
+"""Largest number of points of a line that are drawn in their full size."""
+_NAME_POINTS = 8.5
+"""Points that a name beside others takes."""
+_MOST_LABELS, _LABEL_LETTERS = 8, 18
+"""Largest number and length of names that are written at the ends of lines."""
 _LEGEND: dict[str, Any] = {
     "loc": "outside lower center",
     "frameon": False,
@@ -140,7 +145,8 @@ def gnuplot(graphs: Sequence[Graph | Matrix]) -> str:
             rows = [f"# {_clean(text)}" for text in texts]
             for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True):
                 names = graph.x.names
-                named = f"  # {_clean(names[int(x)])}" if names and x == int(x) else ""
+                is_named = x == int(x) and 0 <= x < len(names)
+                named = f"  # {_clean(names[int(x)])}" if is_named else ""
                 rows.append(f"{x!r:<20} {'NaN' if isnan(y) else repr(y)}{named}")
             blocks.append("\n".join(rows))
             texts = []
@@ -163,18 +169,57 @@ def figure(given: Sequence[Graph | Matrix], *, width: float = 3.5) -> Any:
         drawn = Figure(figsize=(width, sum(heights)), layout="constrained")
         parts = drawn.subfigures(len(graphs), 1, height_ratios=heights, squeeze=False)[:, 0]
         for part, graph in zip(parts, graphs, strict=True):
-            entries = _draw_graph(part.add_subplot(), graph, width)
-            if entries:
+            axes = part.add_subplot()
+            entries = _draw_graph(axes, graph, width)
+            if entries and not _label_lines(axes, graph, heights[0]):
                 # Handles are named here, for matplotlib leaves out lines whose label begins with _.
                 handles, names = zip(*entries, strict=True)
                 part.legend(handles, names, ncols=_count_columns(names, width), **_LEGEND)
         return drawn
 
 
-def _list_names(graph: Graph) -> list[str]:
-    """Return the names in the legend: all but those of runs that are named along an axis."""
-    lines = (own for own in graph.lines if not (own.mark == "points" and graph.y.names))
-    return [line.name for line in lines if line.name]
+def _list_named(graph: Graph) -> list[Line]:
+    """Return the lines in the legend, the highest first.
+
+    Runs that are named along an axis are not among them.
+    """
+    lines = [own for own in graph.lines if not (own.mark == "points" and graph.y.names)]
+    named = [line for line in lines if line.name]
+    curves = [own for own in named if own.series is not None and own.mark in ("line", "steps")]
+    curves.sort(key=lambda line: -float(np.nanmean(line.y)) if np.isfinite(line.y).any() else 1)
+    return curves + [line for line in named if line not in curves]
+
+
+def _label_lines(axes: Any, graph: Graph, height: float) -> bool:
+    """Write the names of curves at their right ends if they fit there; return whether they do."""
+    lines = _list_named(graph)
+    ends = []
+    for line in lines:
+        known = np.flatnonzero(np.isfinite(line.y))
+        if line.mark != "line" or line.series is None or not len(known):
+            return False
+        ends.append((float(line.x[known[-1]]), float(line.y[known[-1]])))
+    names = [_clean(line.name) for line in lines]
+    if len(lines) > _MOST_LABELS or max(map(len, names)) > _LABEL_LETTERS:
+        return False
+    if min(x for x, _ in ends) < max(x for x, _ in ends):
+        return False
+    # From the lowest up, a label that would meet the one below moves up, by less than a line.
+    low, high = axes.get_ylim()
+    step = (high - low) * _NAME_POINTS / (0.55 * height * 72)
+    moved: dict[int, float] = {}
+    below = -np.inf
+    for i in sorted(range(len(ends)), key=lambda i: ends[i][1]):
+        below = max(ends[i][1], below + step)
+        moved[i] = below - ends[i][1]
+    if max(moved.values()) > 0.8 * step:
+        return False
+    for i, (line, (x, y)) in enumerate(zip(lines, ends, strict=True)):
+        colour = PALETTE[(line.series or 0) % len(PALETTE)]
+        place = {"xytext": (6, moved[i] / step * _NAME_POINTS), "textcoords": "offset points"}
+        look = {"color": colour, "fontsize": _SMALL, "va": "center", "annotation_clip": False}
+        axes.annotate(names[i], (x, y), **place, **look)
+    return True
 
 
 def _shorten(name: str, letters: float) -> str:
@@ -199,46 +244,62 @@ def _count_columns(names: Sequence[str], width: float) -> int:
     return max(1, min(4, len(names), int(width * 17 / (longest + 7))))
 
 
+def _count_names(width: float) -> int:
+    """Return how many names fit side by side below the axes, turned upright."""
+    return int((width - 0.7) * 72 / _NAME_POINTS)
+
+
 def _wrap_texts(graph: Graph, width: float) -> tuple[str, str]:
     """Return the title and the label of the x axis as they fit."""
-    return _wrap(graph.title, (width - 0.6) * 14), _wrap(graph.x.text, (width - 0.6) * 17)
+    across, names = graph.x.text, graph.x.names
+    if len(names) > _count_names(width) and not graph.x.unit:
+        across = f"{graph.x.label} ({len(names)}, in order)"
+    return _wrap(graph.title, (width - 0.6) * 14), _wrap(across, (width - 0.6) * 17)
 
 
 def _measure_height(graph: Graph, width: float) -> float:
     """Return the inches of the axes with title, labels and legend."""
-    legend = _list_names(graph)
+    legend = [line.name for line in _list_named(graph)]
     rows = -(-len(legend) // _count_columns(legend, width))
     lines = rows + sum(text.count("\n") for text in _wrap_texts(graph, width))
     if graph.y.names:
         return 0.85 + _ROW * lines + 0.26 * len(graph.y.names)
-    names = graph.x.names if len(graph.x.names) <= _MOST_NAMED else ()
+    names = graph.x.names if len(graph.x.names) <= _count_names(width) else ()
     turned = 0.06 * min(max(map(len, names), default=0), _AXIS_LETTERS * min(width, 6.0))
     return 0.62 * min(width, 6.0) + 0.45 + _ROW * lines + turned
 
 
 def _draw_graph(axes: Any, graph: Graph, width: float) -> list[tuple[Any, str]]:
     """Draw into the axes; return handle and name of the lines in the legend."""
-    handles = [(_draw_line(axes, line), line.name) for line in graph.lines]
-    shown = _list_names(graph)
+    handles = [_draw_line(axes, line) for line in graph.lines]
     room = min(width, 6.0)
     title, across = _wrap_texts(graph, width)
     axes.set_title(title, loc="left", fontweight="bold")
     axes.set_xlabel(across)
     axes.set_ylabel("" if graph.y.names else _wrap(graph.y.text, room * 9.5))
     axes.grid(color="#e3e3e3", linewidth=0.5, axis="x" if graph.y.names else "both")
-    _scale_axis(axes, graph.x, "x", _AXIS_LETTERS * room)
-    _scale_axis(axes, graph.y, "y", _AXIS_LETTERS * room)
-    return [(handle, _shorten(name, _LETTERS * width)) for handle, name in handles if name in shown]
+    _scale_axis(axes, graph.x, "x", _AXIS_LETTERS * room, _count_names(width))
+    _scale_axis(axes, graph.y, "y", _AXIS_LETTERS * room, len(graph.y.names))
+    if not any(np.isfinite(line.y).any() for line in graph.lines):
+        axes.text(0.5, 0.5, "nothing to draw", ha="center", va="center", transform=axes.transAxes)
+        axes.set_xticks([])
+        axes.tick_params(which="both", length=0)
+        return []
+    by_line = dict(zip(map(id, graph.lines), handles, strict=True))
+    return [
+        (by_line[id(line)], _shorten(line.name, _LETTERS * width)) for line in _list_named(graph)
+    ]
 
 
-def _scale_axis(axes: Any, axis: Axis, side: str, letters: float) -> None:
+def _scale_axis(axes: Any, axis: Axis, side: str, letters: float, most: int) -> None:
+    """Set the scale of an axis, and up to `most` names along it."""
     if axis.log:
         getattr(axes, f"set_{side}scale")("log")
         getattr(axes, f"{side}axis").set_major_formatter("{x:g}")
         getattr(axes, f"{side}axis").set_minor_formatter("")
     if axis.names:
         names = [_shorten(name, letters) for name in axis.names]
-        if len(names) > _MOST_NAMED:
+        if len(names) > most:
             names = []
         turned = {"rotation": 90} if side == "x" else {}
         getattr(axes, f"set_{side}ticks")(range(len(names)), names, **turned)

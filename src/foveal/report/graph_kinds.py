@@ -26,6 +26,8 @@ from foveal.spans import Floats, Ints
 
 _MOST_NAMES = 40
 """Largest number of topics named along an axis."""
+_FEWEST_BARS = 5
+"""A graph of fewer bars has the room of so many."""
 _WIDE = 0.3
 """Half the height of a run's band; bands are 1 apart."""
 
@@ -186,32 +188,36 @@ class GraphKind:
 
 
 def draw_topics(results: Results, label: str) -> Graph:
-    """Draw the scores of every run, a point per topic, with quartiles and mean."""
-    runs, column = results.runs, results.measures.index(label)
-    spread = np.linspace(_WIDE, -_WIDE, max(len(results.topics), 2))[: len(results.topics)]
+    """Draw the scores of every run, a point per topic, with quartiles and mean, best run first."""
+    column = results.measures.index(label)
+    spread = np.linspace(_WIDE, -_WIDE, len(results.topics)) if results.topics[1:] else np.zeros(1)
     # The overall value of a count is a sum.
-    summed = find_measure(label.partition("@")[0].partition("(")[0]).summed
+    kind = find_measure(label.partition("@")[0].partition("(")[0])
+    is_lower_better = label in results.lower_is_better or kind.higher_is_better is False
+    sign = -1 if is_lower_better else 1
+    worth = np.nan_to_num(sign * results.overall[:, column], nan=-np.inf)
+    order = np.argsort(-worth, kind="stable").tolist()
     lines: list[Line] = []
-    for i, run in enumerate(runs):
-        place = len(runs) - 1 - i  # the first run on top
+    for place, i in zip(reversed(range(len(order))), order, strict=True):  # the first run on top
         own = results.values[i, :, column]
         known = ~np.isnan(own)
         if not known.any():
             continue
-        low, middle, high = np.quantile(own[known], (0.25, 0.5, 0.75)).tolist()
+        mean = float(np.nanmean(own) if kind.summed else results.overall[i, column])
         sides = np.array([place - _WIDE, place + _WIDE])
-        mean = float(np.nanmean(own) if summed else results.overall[i, column])
-        names = ("", "") if lines else ("quartiles, median", "mean")
-        box = np.array([low, high, high, low, low])
-        lines += [
-            Line(run, own[known], place + spread[known], "points", i),
-            Line(names[0], box, sides[[0, 0, 1, 1, 0]], "aid"),
-            Line("", np.full(2, middle), sides, "aid"),
-            Line(names[1], np.full(2, mean), sides, "level"),
-        ]
+        lines.append(Line(results.runs[i], own[known], place + spread[known], "points", i))
+        if known.sum() > 1:
+            low, middle, high = np.quantile(own[known], (0.25, 0.5, 0.75)).tolist()
+            name = "" if any(line.mark == "aid" for line in lines) else "quartiles, median"
+            box = np.array([low, high, high, low, low])
+            lines.append(Line(name, box, sides[[0, 0, 1, 1, 0]], "aid"))
+            lines.append(Line("", np.full(2, middle), sides, "aid"))
+        name = "" if any(line.mark == "level" for line in lines) else "mean"
+        lines.append(Line(name, np.full(2, mean), sides, "level"))
     negative = bool((results.values[:, :, column] < 0).any())
     x = Axis(label, "score on a topic", None if negative else 0.0)
-    y = Axis("run", "", -0.6, len(runs) - 0.4, names=tuple(reversed(runs)))
+    names = tuple(results.runs[i] for i in reversed(order))
+    y = Axis("run", "", -0.6, len(names) - 0.4, names=names)
     return Graph("topics", f"Scores on topics: {label}", x, y, tuple(lines))
 
 
@@ -230,13 +236,14 @@ def draw_differences(results: Results, label: str) -> Graph:
     named = tuple(results.topics[j] for j in order.tolist())
     unit = "" if len(named) <= _MOST_NAMES else f"{len(named)}, by difference"
     mean = float(gap[order].mean())
-    ends = np.array([-0.5, len(order) - 0.5])
+    beside = max(0.0, (_FEWEST_BARS - len(order)) / 2)  # a single bar is not a wall
+    ends = np.array([-0.5 - beside, len(order) - 0.5 + beside])
     places = np.arange(len(order), dtype=np.float64)
     lines = (
         Line(f"{one} - {other}", places, gap[order], "bars", 0),
         Line(f"mean {mean:.4f}", ends, np.full(2, mean), "level"),
     )
-    x = Axis("topic", unit, -0.7, len(order) - 0.3, names=named)
+    x = Axis("topic", unit, -0.7 - beside, len(order) - 0.3 + beside, names=named)
     title = f"{label}: {one} minus {other}"
     return Graph("differences", title, x, Axis("difference", label), lines)
 

@@ -16,8 +16,6 @@ from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
-import polars as pl
-
 from foveal.analysis.comparison import compare
 from foveal.analysis.score_matrix import check_assessors, select_labels
 from foveal.analysis.score_tables import tabulate_bounds
@@ -38,7 +36,8 @@ from foveal.measures.xcg import Cumulated
 from foveal.model import Judgements, Results
 from foveal.model.graphs import Graph
 from foveal.report.graph_kinds import GRAPHS, GraphKind, gain_graph, gain_measures
-from foveal.report.page.data import collect, direction, document_views, profile_run
+from foveal.report.page.data import collect, direction, profile_run
+from foveal.report.page.documents import document_views
 
 _CURVES = 12
 """Largest number of graphs of curves in a page."""
@@ -47,10 +46,10 @@ _READ = ("iP", "AiP")
 """Measures of text read in order, which the graph of reading effort explains."""
 _RANKS = 100
 """The last rank in the graph of cumulated gain."""
-_DOCUMENTS = 600_000
-"""Bytes of document views, if the rest of the page leaves that much."""
-_HEAD = 10_000
-"""Bytes reserved for the lists of document views that hold no view."""
+LARGEST, _PER_TOPIC = 2_000_000, 2_000
+"""Largest size of a page in bytes; a page about more than 1,000 topics has more for each topic."""
+_DOCUMENTS, _DOCUMENTS_PER_TOPIC = 600_000, 1_500
+"""Bytes of the documents, if the rest of the page leaves that much; for many topics more."""
 
 
 class Page(NamedTuple):
@@ -170,20 +169,19 @@ def report_page(
         bounded = evaluate(list(runs), given, columns, bounds=True, **options)
         (table,) = tabulate_bounds(bounded.only(results.measures))
         data["bounds"] = {"header": table.header, "rows": table.rows, "notes": table.notes}
-    returned = pl.concat(
-        own.results.with_columns(pl.lit(number, pl.Int64).alias("run"))
-        for number, own in enumerate(profiles)
+    n, source = (
+        len(results.topics),
+        texts if documents is None else SourceTexts(documents, name_from),
     )
-    source = texts if documents is None else SourceTexts(documents, name_tag=name_from)
-    rest = len(render_page({**data, "documents": {}}).encode())
-    data["documents"] = document_views(
-        gold.judgements,
-        returned,
+    left = max(LARGEST, _PER_TOPIC * n) - len(render_page(data, "").encode())
+    data["documents"], packed = document_views(
+        gold,
+        [own.results for own in profiles],
         source,
-        budget=max(min(_DOCUMENTS, LARGEST - rest - _HEAD), 0),
+        budget=max(min(left, max(_DOCUMENTS, _DOCUMENTS_PER_TOPIC * n)), 0),
         partial=documents is None,
     )
-    return Page(render_page(data), data, tuple(data["warnings"]))
+    return Page(render_page(data, packed), data, tuple(data["warnings"]))
 
 
 def _choose_graphs(measures: Sequence[Measure]) -> list[tuple[GraphKind, tuple[Measure, ...]]]:
@@ -237,19 +235,18 @@ def _choose_leading(results: Results, by: str | None) -> str:
 
 # -- HTML --------------------------------------------------------------------------------------
 
-LARGEST = 2_000_000
-"""Largest size of a page in bytes."""
-_LONG = 40
-"""Characters of a run name that stay on one line; longer names wrap to keep scores in view."""
-_SCRIPTS = "elements tables summary axes lines squares graphs topics documents start"
+_SCRIPTS = (
+    "elements data statistics state copying tables axes runs lines squares graphs pairs topics "
+    "strips documents start"
+)
 """The parts of the script, in the order of their dependencies."""
 _MODULES = "offsets rendering"
 """Modules of the assessment tool that show documents, in the order of their dependencies."""
 _MODULE_LINE = re.compile(r"^import .*\n|^export (?=const|class|function)", re.MULTILINE)
 
 
-def render_page(data: Mapping[str, Any]) -> str:
-    """Return the page.
+def render_page(data: Mapping[str, Any], documents: str) -> str:
+    """Return the page; `documents` are packed.
 
     Its policy allows one script and one style, by their hashes. The browser loads and runs nothing
     else, not even markup in the name of a run.
@@ -264,7 +261,8 @@ def render_page(data: Mapping[str, Any]) -> str:
     ]
     # All in one scope.
     script = '"use strict";\n(() => {\n' + "\n".join([*modules, *parts]) + "})();\n"
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    plain = {name: value for name, value in data.items() if name != "documents"}
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for unsafe in "<\u2028\u2029":  # the data must not end their script element
         text = text.replace(unsafe, f"\\u{ord(unsafe):04x}")
     hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in (script, style)]
@@ -273,13 +271,14 @@ def render_page(data: Mapping[str, Any]) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     best, task = data["answers"][data["by"]], data["provenance"]["task"]
-    title = f"{len(data['runs'])} runs, {len(data['topics'])} topics"
+    title = f"{len(data['runs'])} runs, {len(data['topics']['id'])} topics"
     warnings = "".join(f"<li>{escape(line)}</li>" for line in data["warnings"])
     return Template(template).substitute(
         policy=escape(policy),
         style=style,
         script=script,
         data=text,
+        documents=documents,
         title=escape(f"{task}: {title}" if task else title),
         sure=best["sure"],
         answer=escape(best["text"]),
@@ -295,32 +294,20 @@ def render_page(data: Mapping[str, Any]) -> str:
 def _summary(data: Mapping[str, Any]) -> str:
     """Return the table of runs and measures, which needs no script."""
     best = {(i, j) for i, j in data["best"]}
-    head = ""
-    for j, measure in enumerate(data["measures"]):
-        label = escape(measure["label"])
-        for mark, breakable in (("(", "<wbr>("), (",", ",<wbr>"), (")@", ")<wbr>@")):
-            label = label.replace(mark, breakable)
-        head += (
-            f'<th scope="col" class="n" data-column="{j}" title="{escape(measure["says"])}">'
-            f'<button type="button">{label}</button></th>'
-        )
+    head = "".join(
+        f'<th scope="col" class="n">{escape(measure["label"])}</th>' for measure in data["measures"]
+    )
     rows = []
     for i, run in enumerate(data["runs"]):
-        cells = []
-        for j, text in enumerate(data["cells"][i]):
-            letters, limits = data["letters"][j][i], data["limits"][j][i]
-            shown = f"<b>{escape(text)}</b>" if (i, j) in best else escape(text)
-            shown += f"<sup>{escape(letters)}</sup>" if letters else ""
-            if limits:
-                low, high = (f"{end / 10_000:.4f}" for end in limits)
-                shown += f"<small>{low}&ndash;{high}</small>"
-            cells.append(f'<td class="n">{shown}</td>')
-        kind = ' class="long"' if len(run) > _LONG else ""
-        name = f'<th scope="row"{kind}>{escape(run)}</th>'
-        rows.append(f'<tr data-run="{i}">{name}{"".join(cells)}</tr>')
+        cells = (
+            f'<td class="n">{f"<b>{escape(text)}</b>" if (i, j) in best else escape(text)}</td>'
+            for j, text in enumerate(data["cells"][i])
+        )
+        rows.append(f'<tr><th scope="row">{escape(run)}</th>{"".join(cells)}</tr>')
     return (
-        '<thead><tr><th scope="col" data-column="-1"><button type="button">run</button></th>'
-        f"{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody>"
+        f'<thead><tr><th scope="col">run</th>{head}</tr></thead>\n<tbody>\n'
+        + "\n".join(rows)
+        + "\n</tbody>"
     )
 
 

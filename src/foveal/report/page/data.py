@@ -1,14 +1,12 @@
-"""The data of the page, as plain values: runs, scores, answers, graphs and document views."""
+"""The data of the page, as plain values: runs, scores, answers and graphs."""
 
 from __future__ import annotations
 
-import json
 import math
 import platform
-from collections.abc import Sequence
-from dataclasses import replace
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
-from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,25 +18,21 @@ from foveal.analysis.correlation import kendall_tau_b
 from foveal.analysis.pairs import Pairs, TestSettings
 from foveal.analysis.score_matrix import compute_ranking_scores, parse_label, round_noise
 from foveal.analysis.score_tables import tabulate_scores
-from foveal.assess.documents import parsed_elements
-from foveal.assess.rendering import keep_attributes, lay_out
-from foveal.collection import Markup, SourceTexts
-from foveal.errors import InputError, counted, some
+from foveal.analysis.significance import letters, rank_intervals
+from foveal.errors import counted
 from foveal.evaluation.evaluation import Evaluation, RunLike, Scores
 from foveal.measures import Measure, parse_measure
-from foveal.measures.alignment import Gold
 from foveal.measures.xcg import Curves
-from foveal.model import UNKNOWN, Judgements, Results, Run, Topics
+from foveal.model import Judgements, Results, Topics
 from foveal.model.graphs import Graph
 from foveal.report.graph_kinds import cumulate_gains
-from foveal.spans import Floats, Ints
+from foveal.report.page.documents import select_results
+from foveal.spans import Floats
 
 # -- runs --------------------------------------------------------------------------------------
 
 OVERLAP = ("ListOverlap", "MeanOverlap", "Redundancy")
 """The indicators of a profile, of the run as it is (``--overlap allow``)."""
-_TOP = 10
-"""Ranks whose results are shown even in documents that are not relevant."""
 _BINS = 18
 """Bins of lengths, each twice as wide as the one before: up to 128 K characters and beyond."""
 
@@ -49,10 +43,12 @@ class RunProfile(NamedTuple):
     scores: tuple[Scores, ...]
     returned: dict[str, Any]
     """Number and lengths of its results."""
+    characters: Floats | None
+    """Characters returned for each topic; None if the span of a result is unknown."""
     overlap: Floats | None
     """The indicators (topic, measure); None if the span of a result is unknown."""
     results: pl.DataFrame
-    """Topic, doc, rank, start, end of results in relevant documents and at the top ranks."""
+    """Results in relevant documents and at the top ranks, as `select_results` returns them."""
     curves: dict[str, Curves]
     """Cumulated gains by topic, if the page draws them."""
 
@@ -60,15 +56,10 @@ class RunProfile(NamedTuple):
 def profile_run(evaluation: Evaluation, run: RunLike, gains: Measure | None = None) -> RunProfile:
     """Read and align a run once: score it and keep what a page shows of it."""
     (aligned,) = evaluation.align(run)
-    gold, unlimited = aligned.gold, aligned.unlimited
-    judged = np.array([topic in gold.topic_at for topic in aligned.run.topics], dtype=bool)
-    own = aligned.run.take(judged[aligned.run.topic])
+    unlimited = aligned.unlimited
+    own = unlimited.run
     # Characters of each result, -1 where they are unknown.
-    whole = own.length
-    if whole is None:
-        whole = np.append(gold.doc_length, UNKNOWN)[gold.docs.find(own.doc)]
-    end = np.where((own.end < 0) & (own.start == 0), whole, own.end)
-    lengths = np.where((end >= 0) & (own.start >= 0), end - own.start, -1)
+    lengths = np.where((unlimited.end >= 0) & (own.start >= 0), unlimited.end - own.start, -1)
     returned: dict[str, Any] = {
         "results": len(own),
         "topics": len(own.topics),
@@ -81,46 +72,28 @@ def profile_run(evaluation: Evaluation, run: RunLike, gains: Measure | None = No
         returned["length"] = [round(float(value), 1) for value in (known.mean(), *quartiles)]
         bins = np.minimum(np.log2(np.maximum(known, 1)).astype(np.int64), _BINS - 1)
         returned["histogram"] = np.bincount(bins, minlength=_BINS).tolist()
-    overlap = None
+    overlap = characters = None
     if unlimited.placed.all():
         overlap = np.column_stack([parse_measure(name).score_topics(unlimited) for name in OVERLAP])
+        characters = unlimited.spread_topics(np.bincount(own.topic, lengths, len(own.topics)))
     return RunProfile(
         evaluation.score((aligned,)),
         returned,
+        characters,
         overlap,
-        _select_results(own, lengths, gold),
+        select_results(unlimited, lengths),
         {} if gains is None else cumulate_gains(aligned, gains),
     )
 
 
-def _select_results(run: Run, lengths: Ints, gold: Gold) -> pl.DataFrame:
-    """Return the results in relevant documents, then the others at the top ranks."""
-    judgements = gold.judgements
-    topics = pl.Series(judgements.topics, dtype=pl.String).gather(judgements.topic)
-    relevant = pl.DataFrame({"topic": topics, "doc": judgements.doc}).filter(
-        pl.Series(judgements.relevant)
-    )
-    frame = pl.DataFrame(
-        {
-            "topic": pl.Series(run.topics, dtype=pl.String).gather(run.topic),
-            "doc": run.doc,
-            "rank": run.position,
-            "start": np.where(lengths >= 0, run.start, -1),
-            "end": np.where(lengths >= 0, run.start + lengths, -1),
-        },
-        schema_overrides=dict.fromkeys(("rank", "start", "end"), pl.Int64),
-    )
-    top = frame.filter(pl.col("rank") <= _TOP)
-    found = frame.join(relevant, on=["topic", "doc"], how="semi")
-    return pl.concat([found, top.join(relevant, on=["topic", "doc"], how="anti")])
-
-
 # -- scores ------------------------------------------------------------------------------------
 
-_VALUES = 130_000
-"""Scores of single topics that the page holds: about five bytes each."""
+_VALUES = 300_000
+"""Scores of single topics that the page holds: about three bytes each."""
 _MOST_POINTS = 100
 """Largest number of points of a line; more are not visible."""
+_MOST_LETTERS = 8
+"""Largest number of runs with letters of significance; more have intervals of their ranks."""
 _RULE = "paired t-test, two-sided, Holm's correction over all pairs, alpha 0.05"
 
 
@@ -132,7 +105,24 @@ def scaled(value: float) -> int | None:
     >>> scaled(0.03125), f"{0.03125:.4f}", scaled(float("nan"))
     (312, '0.0312', None)
     """
-    return None if math.isnan(value) else int(f"{value:.4f}".replace(".", ""))
+    return int(f"{value:.4f}".replace(".", "")) if math.isfinite(value) else None
+
+
+def pack(values: Iterable[float]) -> list[Any]:
+    """Return numbers in ten-thousandths as a page holds them: the least, bytes of each, base64.
+
+    Each number is stored as its distance from the least, plus 1; 0 is undefined.
+
+    >>> pack([0.5, float("nan"), 0.25])
+    [2500, 2, 'xQkAAAEA']
+    """
+    numbers = [scaled(value) for value in values]
+    known = [number for number in numbers if number is not None]
+    low, high = (min(known), max(known)) if known else (0, 0)
+    size = next(size for size in (2, 4, 8) if high - low < 256**size - 1)
+    codes = [0 if number is None else number - low + 1 for number in numbers]
+    form = "<f8" if size == 8 else f"<u{size}"  # a browser has no whole numbers of 8 bytes
+    return [low, size, b64encode(np.array(codes, dtype=form).tobytes()).decode()]
 
 
 def direction(label: str) -> int:
@@ -164,76 +154,100 @@ def collect(
     table = tabulate_scores(results)
     labels, n = results.measures, len(results.runs)
     compared = {} if comparison is None else {own.measure: own for own in comparison.measures}
+    groups = results.meta.get("groups", {})
     # A run that is alone has intervals, too.
     alone = n == 1 and not np.isinf(results.values).any()
-    letters, limits = [], []
-    for label in labels:
-        if comparison is not None and label in compared:
-            found = comparison.signs(label)
-            letters.append([found[run] for run in results.runs])
-        else:
-            letters.append([""] * n)
-        has_intervals = alone or label in compared
-        limits.append(_find_intervals(results, label) if has_intervals else [None] * n)
-    overlaps = [
-        None
-        if own.overlap is None or not counted.any()
-        else [scaled(mean) for mean in own.overlap[counted].mean(axis=0).tolist()]
-        for own, counted in zip(profiles, results.counted, strict=True)
-    ]
+    intervals = _find_intervals(results, [own for own in labels if alone or own in compared])
+    measures: list[dict[str, Any]] = []
+    stored = max(_VALUES // max(results.counted.size, 1), 1)
+    for k, label in enumerate(labels):
+        own, pairs = parse_label(label), compared.get(label)
+        group = next((name for name in groups if label.endswith(f"[{name}]")), None)
+        found: dict[str, Any] = {
+            "label": label,
+            "base": label if group is None else label.removesuffix(f"[{group}]"),
+            "group": group,
+            "sign": direction(label),
+            "whole": own is not None and own.summed,
+            "says": (own.__doc__ or "").strip().partition("\n")[0],
+            "limits": intervals.get(label),
+            "values": None,
+        }
+        if group is None and stored:
+            found["values"], stored = pack(results.values[:, :, k].ravel().tolist()), stored - 1
+        if pairs is not None:
+            found |= {
+                "means": pairs.scores.means.tolist(),
+                "tested": len(pairs.scores.topics),
+                "p": pack(pairs.adjusted["t"].tolist()),
+                "effect": pack(np.clip(pairs.effect, -99, 99).tolist()),
+            }
+            if n <= _MOST_LETTERS:
+                apart = pairs.square(pairs.significant, fill=False)
+                names = letters(apart[np.ix_(pairs.order, pairs.order)])
+                found["letters"] = [names[i] for i in np.argsort(pairs.order).tolist()]
+            else:
+                oriented = pairs.scores.sign * pairs.scores.values
+                _, low, high = rank_intervals(oriented)
+                found["ranks"] = np.column_stack([low, high]).tolist()
+        measures.append(found)
     relevant = np.bincount(
         judgements.topic[judgements.relevant], minlength=len(judgements.topics)
     ).tolist()
     counts = dict(zip(judgements.topics, relevant, strict=True))
-    titles = {} if topics is None else {topic.id: topic.title for topic in topics}
+    titles = {} if topics is None else {own.id: own.title or own.description for own in topics}
     shares = results.meta["unjudged"]["judged"]
+    unknown = np.full(len(results.topics), np.nan)
+    shown = results.counted
     return {
         "runs": list(results.runs),
-        "tasks": [results.meta["tasks"].get(run) for run in results.runs],
-        "topics": [
-            {"id": topic, "title": titles.get(topic) or "", "relevant": counts.get(topic, 0)}
-            for topic in results.topics
-        ],
-        "measures": [
-            {
-                "label": label,
-                "sign": direction(label),
-                "whole": own is not None and own.summed,
-                "says": (own.__doc__ or "").strip().partition("\n")[0],
-            }
-            for label, own in zip(labels, map(parse_label, labels), strict=True)
-        ],
+        "topics": {
+            "id": list(results.topics),
+            "title": [titles.get(topic) or "" for topic in results.topics],
+            "relevant": [counts.get(topic, 0) for topic in results.topics],
+        },
+        "groups": {
+            name: [results.topics.index(topic) for topic in own] for name, own in groups.items()
+        },
+        "measures": measures,
         "by": labels.index(by),
         "cells": [list(row[1:]) for row in table.rows],
         "best": sorted([i, j - 1] for i, j in table.best),
         "overall": [[None if np.isnan(v) else v for v in row] for row in results.overall.tolist()],
-        "averaged": results.averaged.tolist(),
-        "letters": letters,
-        "limits": limits,
-        "p": [
-            [scaled(p) for p in compared[label].adjusted["t"].tolist()]
-            if label in compared
-            else None
-            for label in labels
-        ],
         "rule": _RULE,
         "answers": [answer(results, compared.get(label), label) for label in labels],
-        "values": [
-            [[scaled(v) for v in row] for row in results.values[:, :, k].tolist()]
-            for k in range(min(len(labels), max(_VALUES // max(results.counted.size, 1), 1)))
-        ],
-        "counted": results.counted.astype(int).tolist(),
         "curves": [_describe_graph(graph) for graph in graphs],
         "correlation": _correlate_measures(results),
         "profiles": [
-            {**own.returned, "overlap": means}
-            for own, means in zip(profiles, overlaps, strict=True)
+            own.returned
+            | {
+                "overlap": None
+                if own.overlap is None or not counts_here.any()
+                else [scaled(mean) for mean in own.overlap[counts_here].mean(axis=0).tolist()],
+                "unjudged": None if (share := shares.get(run)) is None else scaled(1 - share),
+            }
+            for run, own, counts_here in zip(results.runs, profiles, shown, strict=True)
         ],
+        "characters": pack(
+            value / 1e4  # whole characters
+            for own, counts_here in zip(profiles, shown, strict=True)
+            for value in np.where(
+                counts_here, unknown if own.characters is None else own.characters, np.nan
+            ).tolist()
+        ),
+        "repeated": pack(
+            value
+            for own, counts_here in zip(profiles, shown, strict=True)
+            for value in np.where(
+                counts_here, unknown if own.overlap is None else own.overlap[:, 2], np.nan
+            ).tolist()
+        ),
+        "unjudged": pack(
+            1 - own.scores[0].judged_shares.get(topic, math.nan)
+            for own in profiles
+            for topic in results.topics
+        ),
         "overlap": list(OVERLAP),
-        "unjudged": [
-            None if (share := shares.get(run)) is None else scaled(1 - share)
-            for run in results.runs
-        ],
         "unjudged_k": results.meta["unjudged"]["k"],
         "warnings": [
             *results.meta["warnings"],
@@ -285,31 +299,39 @@ def answer(results: Results, pairs: Pairs | None, label: str) -> dict[str, Any]:
     return {"measure": label, "sure": sure, "text": text}
 
 
-def _find_intervals(results: Results, label: str) -> list[list[int | None] | None]:
-    """Return the bootstrap interval of each run's mean, over the topics of that mean.
+def _find_intervals(
+    results: Results, labels: Sequence[str]
+) -> dict[str, list[list[int | None] | None]]:
+    """Return the bootstrap interval of each run's mean by measures, over the topics of that mean.
 
     If all runs share their topics, these are the intervals of `compare`, corrected for the number
     of groups of topics where the measure is that of a group.
     """
-    values = results.values[:, :, results.measures.index(label)]
-    own = results.counted & ~np.isnan(values)
+    n = len(results.runs)
+    columns = [results.measures.index(label) for label in labels]
+    values = results.values[:, :, columns].transpose(2, 0, 1)
+    values = values.reshape(len(columns) * n, len(results.topics))
+    own = np.tile(results.counted, (len(columns), 1)) & ~np.isnan(values)
+    grouped = np.repeat(np.array([label.endswith("]") for label in labels], dtype=bool), n)
     found: list[list[int | None] | None] = [None] * len(values)
-    groups = len(results.meta.get("groups", ())) if label.endswith("]") else 1
-    settings = TestSettings(confidence=1 - 0.05 / groups)
-    for topics in np.unique(own, axis=0):
+    # Rows over the same topics are resampled together.
+    for is_group, *mask in np.unique(np.column_stack([grouped, own]), axis=0).tolist():
+        topics = np.array(mask)
         if np.count_nonzero(topics) < 2:
             continue
-        rows = np.flatnonzero((own == topics).all(axis=1))
+        groups = len(results.meta["groups"]) if is_group else 1
+        settings = TestSettings(confidence=1 - 0.05 / groups)
+        rows = np.flatnonzero((own == topics).all(axis=1) & (grouped == is_group))
         part = np.ascontiguousarray(values[np.ix_(rows, topics)])
         part = round_noise(part, np.abs(part).max(axis=1, keepdims=True))
         low, high = settings.limits(part)
-        for i, a, b in zip(rows.tolist(), low.tolist(), high.tolist(), strict=True):
-            found[i] = [scaled(a), scaled(b)]
-    return found
+        for i, first, last in zip(rows.tolist(), low.tolist(), high.tolist(), strict=True):
+            found[i] = [scaled(first), scaled(last)]
+    return {label: found[k * n : k * n + n] for k, label in enumerate(labels)}
 
 
 def _describe_graph(graph: Graph) -> dict[str, Any]:
-    """Return a graph as plain values, y in ten-thousandths."""
+    """Return a graph as plain values, y packed."""
     lines: list[dict[str, Any]] = []
     for line in graph.lines:
         shown = np.arange(len(line.x))
@@ -321,7 +343,7 @@ def _describe_graph(graph: Graph) -> dict[str, Any]:
                 "mark": line.mark,
                 "series": line.series,
                 "x": [float(f"{value:.6g}") for value in line.x[shown].tolist()],
-                "y": [scaled(value) for value in line.y[shown].tolist()],
+                "y": pack(line.y[shown].tolist()),
             }
         )
     shared = lines[0]["x"] if lines else []
@@ -351,133 +373,3 @@ def _correlate_measures(results: Results) -> dict[str, Any] | None:
         [scaled(kendall_tau_b(one, other)) for other in scores.values()] for one in scores.values()
     ]
     return {"labels": list(scores), "tau": tau}
-
-
-# -- documents ---------------------------------------------------------------------------------
-
-_LONGEST = 100_000
-"""Characters of the longest text shown: nobody reads a longer one in a page about runs."""
-
-
-def document_views(
-    judgements: Judgements,
-    returned: pl.DataFrame,
-    texts: SourceTexts | None,
-    *,
-    budget: int,
-    partial: bool = False,
-) -> dict[str, Any]:
-    """Choose the documents worth looking at, topic by topic, within `budget` bytes.
-
-    `returned` are results with topic, doc, run (its number), rank, start, end. Every topic gets its
-    first document before any gets its second. Relevant documents come first, and among them those
-    that more runs returned. Texts, if any, have what the views leave, at least half of the budget;
-    their structures have what the texts leave, and a text without one is shown as plain lines.
-    With `partial`, the source may lack documents.
-    """
-    candidates, judged = _list_candidates(judgements, returned), judgements.documents
-    lengths = zip(judged.names, judged.length.tolist(), strict=True)
-    known = {doc: size for doc, size in lengths if size >= 0}
-    chosen: dict[str, list[dict[str, Any]]] = {topic: [] for topic in candidates}
-    ends: dict[str, int] = {}
-    """The end of the last relevant passage of each document."""
-    reserved = 0 if texts is None else budget // 2
-    room, left = budget - reserved, 0
-    for level in zip_longest(*candidates.values()):
-        for topic, view in zip(candidates, level, strict=True):
-            if view is None:
-                continue
-            cost = len(json.dumps(view, separators=(",", ":")))
-            if cost > room:
-                left += 1
-                continue
-            room -= cost
-            doc = view["doc"]
-            ends[doc] = max([ends.get(doc, 0), *(end for _, end in view["spans"])])
-            chosen[topic].append(view)
-    asked = [doc for doc in ends if texts is not None and known.get(doc, 0) <= _LONGEST]
-    found: dict[str, str] = {}
-    markup: dict[str, Markup] = {}
-    if texts is not None and asked:
-        found, markup = _read_texts(texts, asked, partial=partial)
-    odd = [
-        doc
-        for doc, text in found.items()
-        if known.get(doc, len(text)) != len(text) or ends[doc] > len(text)
-    ]
-    if odd and len(odd) == len(asked):
-        text = f"document {odd[0]!r} has another length than the document that was judged"
-        raise InputError.at("collection.length", str(texts and texts.source), None, text)
-    shown: dict[str, str] = {}
-    room += reserved
-    for doc in asked:
-        text = found.get(doc, "")
-        cost = len(text.encode()) + 5 * text.count("<")  # the page escapes it
-        if doc in found and doc not in odd and len(text) <= _LONGEST and cost <= room:
-            shown[doc] = text
-            room -= cost
-    structures: dict[str, dict[str, Any]] = {}
-    for doc, text in shown.items():  # in the room that texts leave
-        structure = lay_out(parsed_elements(markup[doc]), text)
-        cost = len(json.dumps(structure, separators=(",", ":")))
-        if cost <= room:
-            structures[doc] = structure
-            room -= cost
-    known |= {doc: len(text) for doc, text in shown.items()}
-    return {
-        "views": {topic: views for topic, views in chosen.items() if views},
-        "texts": shown,
-        "structures": structures,
-        "lengths": {doc: known[doc] for doc in ends if doc in known},
-        "left_out": left,
-        "without_text": len(ends) - len(shown),
-        "notes": [f"texts of another length than judged, not shown: {some(odd)}"] if odd else [],
-        "has_source": texts is not None,
-    }
-
-
-def _list_candidates(
-    judgements: Judgements, returned: pl.DataFrame
-) -> dict[str, list[dict[str, Any]]]:
-    """Return the documents of each topic, the most interesting first."""
-    views: dict[str, dict[str, dict[str, Any]]] = {topic: {} for topic in judgements.topics}
-    for row in np.flatnonzero(judgements.relevant).tolist():
-        doc, spans = judgements.doc[row], [list(span) for span in judgements.passages(row)]
-        view = {"doc": doc, "spans": spans, "bep": int(judgements.bep[row]), "relevant": True}
-        views[judgements.topics[judgements.topic[row]]][doc] = {**view, "results": []}
-    columns = ("topic", "doc", "run", "rank", "start", "end")
-    for topic, doc, *result in returned.sort("topic", "doc", "rank", "run").select(columns).rows():
-        other = {"doc": doc, "spans": [], "bep": -1, "relevant": False, "results": []}
-        views[topic].setdefault(doc, other)["results"].append(result)
-    return {
-        topic: sorted(
-            own.values(),
-            key=lambda view: (
-                not view["relevant"],
-                -len({result[0] for result in view["results"]}),
-                view["doc"],
-            ),
-        )
-        for topic, own in views.items()
-    }
-
-
-def _read_texts(
-    texts: SourceTexts, docs: list[str], *, partial: bool
-) -> tuple[dict[str, str], dict[str, Markup]]:
-    """Read the whole texts of documents, and their mark-up."""
-    markup: dict[str, Markup] = {}
-    marked = replace(texts, keep=keep_attributes)
-    found = {own.doc: own.text for own in marked.read(docs, markup=markup)}
-    missing = [doc for doc in docs if doc not in found]
-    if not found:
-        raise InputError.at(
-            "documents.missing",
-            str(texts.source),
-            None,
-            f"holds no document of the report, such as {docs[0]!r}",
-        )
-    if missing and not partial:
-        reason = f"holds no document {min(missing)!r}, which is judged"
-        raise InputError.at("collection.unknown_document", str(texts.source), None, reason)
-    return found, markup

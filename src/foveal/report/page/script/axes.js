@@ -1,13 +1,10 @@
 // What graphs share: colours, axes, the legend.
 
-const DASHES = ["", "7 4", "2 3", "9 3 2 3"];
-// The runs drawn at first are the best by the first answer: these differ in colour, and no two of
-// the best 28 look the same, whatever order they were given in.
-const styles = [];
-ranked(D.by).forEach((i, at) => { styles[i] = at; });
-const colour = i => `var(--c${i % 7})`;
-const dash = i => DASHES[i % 4] || null;
-const room = () => Math.max(300, $("panel").clientWidth);
+// As in pictures of `foveal plot`: a run has the same colour and dashes there.
+const DASHES = [null, "8 2.5", "2 2", "8 2 2 2", "5 2 2 2"];
+const colour = i => `var(--c${i % 8})`;
+const dash = i => DASHES[i % 5];
+const room = place => Math.max(280, place.clientWidth || $("panel").clientWidth);
 
 function ticks(low, high, most = 6) {
   if (!(high > low)) high = low + 1;
@@ -20,14 +17,13 @@ function ticks(low, high, most = 6) {
   return found;
 }
 // Long numbers would be cut at the end of an axis.
-const tick = v => v >= 1e6 ? `${v / 1e6}M` : v >= 1e4 ? `${v / 1e3}k` : String(v);
+const tick = v => v >= 1e6 ? `${v / 1e6}M` : v >= 1e4 ? `${v / 1e3}k` : String(v).replace("-", "−");
 // A frame with axes; x and y turn values into places.
 function frame(width, height, xs, ys, names, log = false, left = 56) {
   const top = 22, right = 16, bottom = 44, tx = log ? Math.log10 : v => v;
   const x = v => left + (tx(v) - tx(xs[0])) / (tx(xs[1]) - tx(xs[0]) || 1) * (width - left - right);
   const y = v => height - bottom - (v - ys[0]) / (ys[1] - ys[0] || 1) * (height - top - bottom);
-  const root = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": names.label });
+  const root = svg(width, height, names.label);
   const across = names.points || ticks(xs[0], xs[1], Math.max(3, Math.floor(width / 90)));
   for (const v of across) {
     root.append(s("line", { class: "grid", x1: x(v), x2: x(v), y1: top, y2: height - bottom }),
@@ -43,22 +39,36 @@ function frame(width, height, xs, ys, names, log = false, left = 56) {
     names.y === null ? "" : s("text", { class: "soft", x: 4, y: 13 }, names.y));
   return { root, x, y };
 }
-function legend(draw) {
-  const emphasise = (root, run) => root.querySelectorAll("[data-series]").forEach(line =>
+const swatch = (i, width = 34) => s("svg", { width, height: 12, "aria-hidden": "true" },
+  s("line", { x1: 1, x2: width - 1, y1: 6, y2: 6, stroke: colour(i), "stroke-width": 3, "stroke-dasharray": dash(i) }));
+// The names of runs, which choose what is drawn and show their lines.
+function legend(root) {
+  const emphasise = run => root().querySelectorAll("[data-series]").forEach(line =>
     line.classList.toggle("faded", run !== null && Number(line.dataset.series) !== run));
-  return root => h("ul", { class: "legend", "aria-label": "Runs drawn" }, ranked(state.by).map(i => {
-    const box = h("input", { type: "checkbox" });
-    box.checked = state.shown.has(i);
+  const drawn = runsDrawn();
+  return h("ul", { class: "legend", "aria-label": "Runs drawn" }, runsShown().map(i => {
+    const box = h("input", { type: "checkbox", id: `legend-${i}` });
+    box.checked = drawn.has(i);
     box.addEventListener("change", () => {
-      box.checked ? state.shown.add(i) : state.shown.delete(i);
-      draw();
+      const picked = new Set(drawn);
+      box.checked ? picked.add(i) : picked.delete(i);
+      update({ picked });
     });
-    return h("li", {
-      onmouseenter: () => emphasise(root(), i), onmouseleave: () => emphasise(root(), null),
-      onfocusin: () => emphasise(root(), i), onfocusout: () => emphasise(root(), null),
-    }, h("label", {}, box,
-      s("svg", { width: 34, height: 12, "aria-hidden": "true" }, s("line", { x1: 1, x2: 33, y1: 6,
-        y2: 6, stroke: colour(styles[i]), "stroke-width": 3, "stroke-dasharray": dash(styles[i]) })),
-      h("span", {}, D.runs[i])));
+    return h("li", { onmouseenter: () => emphasise(i), onmouseleave: () => emphasise(null),
+      onfocusin: () => emphasise(i), onfocusout: () => emphasise(null) },
+      h("label", {}, box, swatch(i), h("span", {}, RUNS[i])));
   }));
+}
+// Ends of the scores of single topics, for axes that runs share.
+const span = once(k => {
+  let low = 0, high = 1e-4;
+  for (const own of valuesOf(k)) {
+    for (const v of own) if (v !== null) { low = Math.min(low, v / 1e4); high = Math.max(high, v / 1e4); }
+  }
+  return [low, high <= 1 && high > .5 ? 1 : high];
+});
+function shares(values, [low, high], bins) {
+  const counts = new Array(bins).fill(0);
+  for (const v of values) counts[Math.min(bins - 1, Math.max(0, Math.floor((v - low) / (high - low || 1) * bins)))] += 1;
+  return counts.map(n => n / Math.max(1, values.length));
 }

@@ -1,14 +1,11 @@
-// Tables: arrows go from row to row, clicks sort, and behind every graph is one.
+// Tables: arrows go from row to row, heads sort, and behind every graph is one.
+
+const MOST_ROWS = 100;
 
 // Rows take the focus one at a time; arrows go from row to row and from head to head.
 function navigable(table) {
-  const rows = () => [...table.tBodies[0].rows].filter(row => !row.hidden);
-  const reset = () => {
-    [...table.tBodies[0].rows].forEach(row => { row.tabIndex = -1; });
-    const first = rows()[0];
-    if (first) first.tabIndex = 0;
-  };
-  reset();
+  const rows = () => [...table.tBodies[0].rows];
+  rows().forEach((row, at) => { row.tabIndex = at ? -1 : 0; });
   table.addEventListener("keydown", event => {
     const row = event.target.closest("tbody tr"), head = event.target.closest("thead th");
     if (row && event.target === row) {
@@ -21,64 +18,68 @@ function navigable(table) {
         event.preventDefault();
       } else if (event.key === "Enter") row.click();
     } else if (head && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
-      const next = event.key === "ArrowLeft" ? head.previousElementSibling : head.nextElementSibling;
-      const button = next && next.querySelector("button");
-      if (button) { button.focus(); event.preventDefault(); }
+      const step = event.key === "ArrowLeft" ? "previousElementSibling" : "nextElementSibling";
+      let next = head[step];
+      while (next && !next.querySelector("button")) next = next[step];
+      if (next) { next.querySelector("button").focus(); event.preventDefault(); }
     }
   });
-  return reset;
+  return table;
 }
-
-// `value(row, column)` is what rows are compared by; `first(column)` is -1 for greatest first.
-function sortable(table, value, first, after) {
-  const heads = [...table.tHead.rows[0].cells];
-  const sort = (column, way) => {
-    const rows = [...table.tBodies[0].rows].map((row, i) => ({ row, i, v: value(row, column) }));
-    rows.sort((a, b) => {
-      if (a.v === null || b.v === null) return (a.v === null) - (b.v === null) || a.i - b.i;
-      const order = typeof a.v === "string"
-        ? a.v.localeCompare(b.v, "en", { numeric: true }) : a.v - b.v;
-      return way * order || a.i - b.i;
-    });
-    table.tBodies[0].append(...rows.map(r => r.row));
-    heads.forEach((head, i) => {
-      if (i === column) head.setAttribute("aria-sort", way > 0 ? "ascending" : "descending");
-      else head.removeAttribute("aria-sort");
-    });
-    if (after) after();
-  };
-  heads.forEach((head, column) => {
-    const button = head.querySelector("button");
-    if (!button) return;
-    button.addEventListener("click", () => {
-      const now = head.getAttribute("aria-sort");
-      sort(column, now ? (now === "ascending" ? -1 : 1) : first(column));
-    });
-  });
-  return sort;
+// Columns are { head, title, number, sorted, sort, text, cell }: `text(row)` is what is copied and,
+// without a `cell`, what is shown.
+function tableOf(id, columns, rows, { caption = null, row = () => ({}) } = {}) {
+  const heads = columns.map((column, j) => h("th", {
+    scope: "col", class: column.number ? "n" : column.wide ? "wide" : null, title: column.title,
+    "aria-sort": column.sorted === undefined || column.sorted === 0 ? null
+      : column.sorted > 0 ? "ascending" : "descending",
+  }, column.sort ? button(column.head, column.sort, { id: `${id}-head-${j}` }) : column.head,
+  column.below ? h("small", {}, column.below) : null));
+  const body = rows.map(own => h("tr", row(own), columns.map((column, j) => h(j === 0 ? "th" : "td",
+    { scope: j === 0 ? "row" : null, class: column.number ? "n" : null },
+    column.cell ? column.cell(own) : column.text(own)))));
+  return navigable(h("table", { id, class: "nav" }, caption === null ? null : h("caption", {}, caption),
+    h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body)));
 }
-// Signs from which a name goes on in a next line; also in build.py.
-const LONG = 40;
-function table(head, rows, options = {}) {
-  const numbers = options.labels ?? 1;
-  return h("table", { class: "nav" },
-    options.caption ? h("caption", {}, options.caption) : null,
-    h("thead", {}, h("tr", {}, head.map((text, j) =>
-      h("th", { scope: "col", class: j >= numbers ? "n" : null },
-        options.sort ? h("button", { type: "button" }, text) : text)))),
-    h("tbody", {}, rows.map(row => h("tr", {}, row.map((cell, j) => j === 0
-      ? h("th", { scope: "row", class: String(cell).length > LONG ? "long" : null }, cell)
-      : h("td", { class: j >= numbers ? "n" : null }, cell))))));
+function textsOf(columns, rows) {
+  const copied = columns.filter(column => column.text);
+  return { head: copied.map(column => column.head), rows: rows.map(own => copied.map(column => column.text(own))),
+    first: Math.max(1, copied.findIndex(column => column.number)) };
 }
-// What a graph shows in numbers; made only when somebody asks for it.
-function behind(head, rows, name = "Data table") {
-  const box = h("details", { class: "data" }, h("summary", {}, name));
+const onPaper = () => document.documentElement.classList.contains("printing");
+// On paper a wide table becomes several, each with the first column.
+function tablesOf(id, columns, rows, options = {}, most = 9) {
+  if (!onPaper() || columns.length <= most + 1) return [tableOf(id, columns, rows, options)];
+  const found = [];
+  for (let at = 1; at < columns.length; at += most) {
+    found.push(tableOf(at === 1 ? id : null, [columns[0], ...columns.slice(at, at + most)], rows, options));
+  }
+  return found;
+}
+// The rows that fit on a screen or two, and a button for the others.
+const SHOWN = new Map();
+function firstRows(name, rows, again) {
+  const most = SHOWN.get(name) ?? MOST_ROWS;
+  if (rows.length <= most) return [rows, null];
+  const more = button(`Show ${Math.min(500, rows.length - most)} more`, () => {
+    SHOWN.set(name, most + 500);
+    draw([again]);
+  }, { id: `${name}-more` });
+  return [rows.slice(0, most), h("p", { class: "more" }, `${most} of ${rows.length.toLocaleString("en")} shown. `, more)];
+}
+// What a graph shows in numbers, made when it is opened; and buttons that copy graph and numbers.
+function behind(name, make, figure = null) {
+  const columnsOf = ({ head, first = 1 }) => head.map((text, j) =>
+    ({ head: text, number: j >= first, text: own => own[j] }));
+  const box = h("details", { class: "data" }, h("summary", {}, "Data table"));
   box.addEventListener("toggle", () => {
     if (box.open && box.childElementCount === 1) {
-      const shown = table(head, rows());
-      navigable(shown);
-      box.append(region(name, shown));
+      const data = make();
+      box.append(region(`Data: ${name}`, tableOf(null, columnsOf(data), data.rows.slice(0, 2000))));
     }
   });
-  return box;
+  return h("div", { class: "below" }, copyButtons(name, () => {
+    const data = make();
+    return { head: data.head, rows: data.rows, first: data.first ?? 1 };
+  }, figure), box);
 }
