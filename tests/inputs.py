@@ -1,4 +1,4 @@
-"""What the tests of readers and writers share: inputs from literals, refusals as text."""
+"""What the tests of readers and writers share: inputs from literals, refusals as text or codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a run to its end: every bad line of every kind once, and the run of the good ones."""
+"""Submissions read to their end: each bad result once, and the run of the good ones."""
 
 from __future__ import annotations
 

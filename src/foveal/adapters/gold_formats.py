@@ -126,7 +126,8 @@ class GoldFile:
                 return msgspec.json.decode(json.dumps(value))
         except (ValueError, RecursionError) as error:
             line += getattr(error, "lineno", 1) - 1
-            raise self.source.error("json.syntax", line, f"not valid JSON: {error}") from None
+            message, *_ = str(error).split("; use sys.")  # a hint for programmers
+            raise self.source.error("json.syntax", line, f"not valid JSON: {message}") from None
 
     def read(self) -> Entry:
         """Return the JSON value of the whole file."""

@@ -94,7 +94,8 @@ def read_results(path: str | Path | Source) -> Results:
     except (ValueError, UsageError, RecursionError) as error:
         text = "these are not saved results, as 'foveal evaluate -f json' writes them"
         line = getattr(error, "lineno", None)
-        raise source.error("results.format", line, f"{text}: {error}") from None
+        message, *_ = str(error).split("; use sys.")  # a hint for programmers
+        raise source.error("results.format", line, f"{text}: {message}") from None
     if not results.runs:
         text = "the saved results are empty: they hold no score of a run"
         raise source.error("results.empty", None, text)
