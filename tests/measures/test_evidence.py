@@ -411,14 +411,6 @@ def test_impossible_parameters_are_refused(label: str) -> None:
         parse_measure(label)
 
 
-def test_who_asks_without_sets_is_told() -> None:
-    truth = Judgements.from_highlights({"1": {"d": {"spans": [(3, 5)]}}})
-    run = Run.from_results({"1": [("d", 3, 5)]})
-    said = foveal.evaluate(run, truth, ["answered", "evR"]).meta["warnings"]
-    note = "answered, evR: no topic has more than one evidence set, of all its relevant text"
-    assert note in said
-
-
 def test_a_budget_may_be_of_tokens() -> None:
     """The second result has 20 tokens for its 10 characters; 18 of them are 9 characters."""
     frame = pl.DataFrame(

@@ -89,7 +89,10 @@ class Source:
     @cached_property
     def head(self) -> tuple[int, bytes]:
         """The first line that is neither blank nor a comment, with its number; 0 if none is."""
-        return next(first_lines(self.data), (0, b""))
+        line = _LINE.search(self.data)
+        if line is None:
+            return 0, b""
+        return self.data.count(b"\n", 0, line.start(1)) + 1, line[1].rstrip()
 
     @property
     def stem(self) -> str:

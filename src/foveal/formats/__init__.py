@@ -39,7 +39,8 @@ class Parsed(NamedTuple):
 
     def checked(self) -> Any:
         """Return the content; raise all problems if there are any."""
-        raise_problems(self.problems)
+        if self.problems:
+            raise_problems(self.problems)
         return self.content
 
 
@@ -252,8 +253,9 @@ def read_run(
     hashed : bool
         Keep the hash of the file in `Run.source`. It takes a tenth of the time of scoring.
     """
-    source = Source.of(path, thorough=thorough, hashed=hashed)
-    run: Run = parse_file(source, "run", texts).checked()
+    if not isinstance(path, Source):
+        path = Source.open(path, thorough=thorough, hashed=hashed)
+    run: Run = parse_file(path, "run", texts).checked()
     return run
 
 

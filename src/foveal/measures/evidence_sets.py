@@ -56,14 +56,6 @@ class _BudgetedMeasure(Measure):
         return None if self.budget is None else ((int(self.budget),), self.unit, self.rank)
 
 
-class _EvidenceMeasure(_BudgetedMeasure):
-    def notes(self, gold: Gold) -> tuple[str, ...]:
-        own = gold.cached(_list_passages, "none")
-        if len(np.unique(own.set)) > np.count_nonzero(np.diff(own.bounds)):
-            return ()
-        return ("no topic has more than one evidence set, of all its relevant text",)
-
-
 def _find_evidence(
     topic: TopicView, limit: Limit | None, listing: Callable[..., SetPassages], *key: str
 ) -> tuple[SetPassages, tuple[Ints, Ints, Ints]]:
@@ -111,7 +103,7 @@ def _read_pieces(topic: TopicView, limit: Limit) -> spans.Pieces:
     return spans.Pieces(pieces.start - shift, pieces.end - shift, owner[pieces.owner])
 
 
-class _Complete(_EvidenceMeasure):
+class _Complete(_BudgetedMeasure):
     share = _SHARE
 
     def find_completion(self, topic: TopicView) -> int | None:
@@ -188,7 +180,7 @@ class Answered(_Complete):
         return float(self.find_completion(topic) is not None)
 
 
-class EvidenceRecall(_EvidenceMeasure):
+class EvidenceRecall(_BudgetedMeasure):
     """The largest share of an evidence set that the results hold, in characters.
 
     It tells how near a topic is to being answered, where `answered` is still 0. With one set it is
