@@ -253,6 +253,14 @@ def test_missing_inputs_are_named(run: Run, measure: str, code: str) -> None:
     assert [problem.code for problem in caught.value.problems] == [code]
 
 
+def test_retrieved_results_need_a_place() -> None:
+    whole = Run.from_results({"t": [("C", 0, 5)]})
+    whole = whole.with_columns(end=np.array([-1]))
+    with pytest.raises(InputError) as caught:
+        foveal.evaluate(read({"t": ANSWER}), judged(GOLD), "utilisation", retrieved=whole)
+    assert [problem.code for problem in caught.value.problems] == ["measure.needs_retrieved"]
+
+
 def test_answers_can_be_pickled() -> None:
     run = pickle.loads(pickle.dumps(read({"t": ANSWER})))
     assert foveal.evaluate(run, judged(GOLD), "citeP").aggregate()["a"] == {"citeP": 5 / 15}
