@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import foveal
 from command import call
+from foveal.collection import build_index
 from foveal.errors import InputError, UsageError
 from foveal.formats import Source, read_run
 from foveal.measures.measure import FAMILIES
@@ -135,6 +136,19 @@ def test_lengths_of_judgements_show_wrong_ranges_too() -> None:
     assert "a: citations past the end of their document: 1" in found.meta["warnings"]
 
 
+def test_a_collection_shows_what_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for doc in ("A", "B"):
+        (tmp_path / "docs" / f"{doc}.xml").write_text(f"<a>{TEXTS[doc]}</a>")
+    index = tmp_path / "c.fvx"
+    build_index(tmp_path / "docs", index)
+    answer = [[Citation("A", 15, 25), Citation("A", 15, 99), Citation("nowhere", 0, 9)]]
+    found = foveal.evaluate(
+        read({"t": answer}, texts=False), judged(GOLD), ["citeValid", "citeP"], collection=index
+    )
+    assert found.aggregate()["a"] == {"citeValid": 1 / 3, "citeP": 0.5}
+
+
 def test_other_measures_see_the_valid_citations() -> None:
     found = foveal.evaluate(
         read({"t": ANSWER}), judged(GOLD), ["charP", "citeP", "citeValid"], overlap="drop"
@@ -251,6 +265,14 @@ def test_missing_inputs_are_named(run: Run, measure: str, code: str) -> None:
     with pytest.raises(InputError) as caught:
         foveal.evaluate(run, judged(GOLD), measure)
     assert [problem.code for problem in caught.value.problems] == [code]
+
+
+def test_retrieved_results_need_a_place() -> None:
+    whole = Run.from_results({"t": [("C", 0, 5)]})
+    whole = whole.with_columns(end=np.array([-1]))
+    with pytest.raises(InputError) as caught:
+        foveal.evaluate(read({"t": ANSWER}), judged(GOLD), "utilisation", retrieved=whole)
+    assert [problem.code for problem in caught.value.problems] == ["measure.needs_retrieved"]
 
 
 def test_answers_can_be_pickled() -> None:

@@ -235,12 +235,13 @@ class Evaluation:
             if self.index is not None:
                 from foveal.collection.placement import place_elements, place_run
 
-                # A citation of a document that is not there becomes empty, and is not valid.
                 snap, lenient = self.options.snap, self.options.lenient or own.answers is not None
                 if structural:
                     own = place_elements(own, self.index, snap=snap, lenient=lenient)
                 else:
                     own = place_run(own, self.index, lenient=lenient)
+                if own.answers is not None and own.length is not None:
+                    own = own.take(own.length >= 0)  # others cite no document, and are not valid
             aligned.append(align_run(own, gold, self.scored, self.options, has_parts=has_parts))
         return tuple(aligned)
 

@@ -459,7 +459,9 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         Need.ELEMENTS: lambda: not gold.element_size.any(),
         Need.STRUCTURE: lambda: forest is None,
         Need.ANSWERS: lambda: run.answers is None,
-        Need.RETRIEVED: lambda: run.retrieved is None,
+        Need.RETRIEVED: lambda: (
+            run.retrieved is None or not Alignment(run.retrieved, gold).placed.all()
+        ),
         Need.ELEMENT_SIZES: lambda: forest is not None and not forest.placed,
         Need.COLLECTION_SIZE: lambda: gold.collection_elements is None,
         Need.SPANS: lambda: not alignment.all_have_text and ~alignment.placed,

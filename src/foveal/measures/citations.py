@@ -60,8 +60,7 @@ class CitationValidity(_CitationMeasure):
     needs = (Need.ANSWERS,)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        # A citation without text is of a document that the collection does not hold.
-        valid = _sum_results(alignment, alignment.run.end != alignment.run.start)
+        valid = alignment.spread_topics(np.diff(alignment.run.bounds))
         return _divide(valid, count_answers(alignment, "citations"))
 
 

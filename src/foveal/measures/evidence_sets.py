@@ -333,7 +333,7 @@ class SlotRecall(_SlotMeasure):
 
 
 class AllSlots(_SlotMeasure):
-    """Whether the results fill all slots of a topic: 1 or 0.
+    """1 if the results fill all slots of a topic, else 0.
 
     Over topics, the mean is the share of them that can be answered. It equals `answered` if every
     choice of one passage for each slot is written as an evidence set.

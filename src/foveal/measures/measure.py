@@ -95,7 +95,10 @@ class Need(Enum):
         "a collection (--collection), or the parameter collection_size",
     )
     ANSWERS = ("answers with citations", "a file of answers (foveal formats answers)")
-    RETRIEVED = ("the run that the answers were made from", "that run: --retrieved RUN")
+    RETRIEVED = (
+        "the run that the answers were made from, with the place of every result",
+        "that run (--retrieved RUN), and for XPaths or whole documents a collection (--collection)",
+    )
     ELEMENT_SIZES = (
         "the sizes of assessed elements",
         "assessments that give them (2005 and later), or a collection (--collection)",

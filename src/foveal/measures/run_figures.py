@@ -114,7 +114,7 @@ class _Answering(Measure):
 
 
 class Rejected(_Answering):
-    """Whether the run returns nothing for an unanswerable topic: 1 or 0.
+    """1 if the run returns nothing for an unanswerable topic, else 0.
 
     Judgements declare the topics that no document answers. On all others it is undefined, so that
     the mean is the share of the unanswerable topics that the run rejects.
@@ -133,7 +133,7 @@ class Rejected(_Answering):
 
 
 class Accepted(_Answering):
-    """Whether the run returns anything for an answerable topic: 1 or 0.
+    """1 if the run returns anything for an answerable topic, else 0.
 
     It is undefined on topics that the judgements declare unanswerable. A run that returns something
     for every topic accepts all of them, and rejects none.
