@@ -385,6 +385,15 @@ def test_bounds_survive_json_and_pickle() -> None:
         assert (known <= found.bounds.find_least(label, "one", "two")[:2] + 1e-12).all()
 
 
+def test_the_residual_of_rbp_is_at_least_what_its_bounds_allow() -> None:
+    run = Run.from_results({"1": [("x", 0, 1), ("a", 0, 3), ("y", 0, 3), ("b", 0, 1)]})
+    found = foveal.evaluate(run, judge({("a", 0)}), ["RBP", "RBPres"], bounds=True)
+    assert found.bounds is not None
+    score, rest = (found["run", name] for name in ("RBP", "RBPres"))
+    # The residual also holds what may come after the last result.
+    assert found.bounds.high["run", "RBP"] == pytest.approx(score + rest - 0.8**4)
+
+
 def test_measures_with_bounds_exist() -> None:
     assert set(BOUNDED) <= {measure.name for measure in all_measures()}
 
