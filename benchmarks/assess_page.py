@@ -138,14 +138,14 @@ def _measured(
 ) -> dict[tuple[str, str], list[float]]:
     from playwright.sync_api import sync_playwright
 
-    from foveal.assess.accounts import Sessions, session_cookie
+    from foveal.assess.accounts import session_cookie
 
     found: dict[tuple[str, str], list[float]] = {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         context.set_default_timeout(LONGEST)
-        token, _ = Sessions(campaign).begin("ann")
+        token, _ = campaign.begin_session("ann")
         cookie = {"name": session_cookie(campaign.identity), "value": token, "url": address}
         context.add_cookies([cookie])
         for name in ("short", "long"):

@@ -13,15 +13,13 @@ from hypothesis import strategies as st
 
 from assess_site import make_campaign
 from foveal.assess.accounts import (
-    ABSOLUTE,
     FEWEST,
-    IDLE,
     LocalAccess,
     RateLimit,
-    Sessions,
     check_password,
     encode_password,
 )
+from foveal.assess.people import ABSOLUTE, IDLE
 from foveal.assess.store import Campaign
 from foveal.errors import UsageError
 
@@ -102,91 +100,91 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def sessions(path: Path, clock: Clock) -> Iterator[Sessions]:
+def campaign(path: Path, clock: Clock) -> Iterator[Campaign]:
     with Campaign.open(path) as campaign:
-        yield Sessions(campaign, clock)
+        campaign.clock = clock
+        yield campaign
 
 
-def test_a_session_is_found_by_its_token(sessions: Sessions) -> None:
-    token, begun = sessions.begin("ann")
-    assert sessions.find(token) == begun
+def test_a_session_is_found_by_its_token(campaign: Campaign) -> None:
+    token, begun = campaign.begin_session("ann")
+    assert campaign.find_session(token) == begun
     assert begun.user == "ann"
     for wrong in ("", None, token[:-1], token + "x", "x" * 10_000, "\ud800"):
-        assert sessions.find(wrong) is None
+        assert campaign.find_session(wrong) is None
 
 
-def test_every_session_has_a_token_of_its_own(sessions: Sessions) -> None:
-    (first, one), (second, other) = sessions.begin("ann"), sessions.begin("ann")
+def test_every_session_has_a_token_of_its_own(campaign: Campaign) -> None:
+    (first, one), (second, other) = campaign.begin_session("ann"), campaign.begin_session("ann")
     assert first != second
     assert one.csrf != other.csrf
-    sessions.end(first)
-    assert sessions.find(first) is None
-    assert sessions.find(second) == other
+    campaign.end_session(first)
+    assert campaign.find_session(first) is None
+    assert campaign.find_session(second) == other
 
 
-def test_the_token_is_not_in_the_file(path: Path, sessions: Sessions) -> None:
-    token, _ = sessions.begin("ann")
+def test_the_token_is_not_in_the_file(path: Path, campaign: Campaign) -> None:
+    token, _ = campaign.begin_session("ann")
     with sqlite3.connect(path) as database:
         stored = [value for row in database.execute("SELECT * FROM sessions") for value in row]
     database.close()
     assert token not in stored
 
 
-def test_signing_in_again_ends_the_session_before(sessions: Sessions) -> None:
-    old, _ = sessions.begin("ann")
-    new, begun = sessions.begin("bob", instead_of=old)
-    assert sessions.find(old) is None
-    assert sessions.find(new) == begun
+def test_signing_in_again_ends_the_session_before(campaign: Campaign) -> None:
+    old, _ = campaign.begin_session("ann")
+    new, begun = campaign.begin_session("bob", instead_of=old)
+    assert campaign.find_session(old) is None
+    assert campaign.find_session(new) == begun
     assert begun.user == "bob"
 
 
-def test_a_session_outlives_the_server(path: Path, clock: Clock, sessions: Sessions) -> None:
-    token, begun = sessions.begin("ann")
-    with Campaign.open(path) as campaign:
-        assert Sessions(campaign, clock).find(token) == begun
+def test_a_session_outlives_the_server(path: Path, clock: Clock, campaign: Campaign) -> None:
+    token, begun = campaign.begin_session("ann")
+    with Campaign.open(path) as again:
+        again.clock = clock
+        assert again.find_session(token) == begun
 
 
-def test_a_session_that_nobody_uses_ends(sessions: Sessions, clock: Clock) -> None:
-    token, _ = sessions.begin("ann")
+def test_a_session_that_nobody_uses_ends(campaign: Campaign, clock: Clock) -> None:
+    token, _ = campaign.begin_session("ann")
     clock.time += IDLE - 1
-    assert sessions.find(token) is not None
+    assert campaign.find_session(token) is not None
     clock.time += IDLE - 1  # it was used in between
-    assert sessions.find(token) is not None
+    assert campaign.find_session(token) is not None
     clock.time += IDLE
-    assert sessions.find(token) is None
+    assert campaign.find_session(token) is None
     clock.time -= IDLE  # and it does not come back
-    assert sessions.find(token) is None
+    assert campaign.find_session(token) is None
 
 
-def test_a_session_ends_however_much_it_is_used(sessions: Sessions, clock: Clock) -> None:
-    token, begun = sessions.begin("ann")
+def test_a_session_ends_however_much_it_is_used(campaign: Campaign, clock: Clock) -> None:
+    token, begun = campaign.begin_session("ann")
     assert begun.expires == clock.time + ABSOLUTE
     while clock.time + IDLE / 2 < begun.expires:
         clock.time += IDLE / 2
-        assert sessions.find(token) is not None
+        assert campaign.find_session(token) is not None
     clock.time = begun.expires
-    assert sessions.find(token) is None
+    assert campaign.find_session(token) is None
 
 
-def test_old_sessions_are_swept_out(path: Path, sessions: Sessions, clock: Clock) -> None:
+def test_old_sessions_are_swept_out(path: Path, campaign: Campaign, clock: Clock) -> None:
     for _ in range(3):
-        sessions.begin("ann")
+        campaign.begin_session("ann")
     clock.time += ABSOLUTE
-    sessions.begin("bob")
+    campaign.begin_session("bob")
     with sqlite3.connect(path) as database:
         (users,) = zip(*database.execute("SELECT user FROM sessions"), strict=True)
     database.close()
     assert users == ("bob",)
 
 
-def test_all_sessions_of_a_user_end_with_the_password(path: Path, clock: Clock) -> None:
-    with Campaign.open(path) as campaign:
-        sessions = Sessions(campaign, clock)
-        tokens = [sessions.begin("ann")[0] for _ in range(3)]
-        other, begun = sessions.begin("bob")
-        campaign.set_password("ann", None)
-        assert [sessions.find(token) for token in tokens] == [None] * 3
-        assert sessions.find(other) == begun
+def test_all_sessions_of_a_user_end_with_the_password(campaign: Campaign) -> None:
+    tokens = [campaign.begin_session("ann")[0] for _ in range(3)]
+    other, begun = campaign.begin_session("bob")
+    campaign.set_password("ann", None)
+    assert [campaign.find_session(token) for token in tokens] == [None] * 3
+    assert campaign.find_session(other) == begun
 
 
 # -- doors ----------------------------------------------------------------------------------------

@@ -20,11 +20,11 @@ from foveal.assess.actions import (
     Grade,
     Highlight,
     History,
-    Note,
     Redo,
     RefusedError,
     Reject,
     Replace,
+    SetNote,
     State,
     Undo,
     Unhighlight,
@@ -50,7 +50,7 @@ def actions(draw: st.DrawFn) -> Action:
     if kind is Grade:
         grade = draw(st.sampled_from([{}, {"exhaustivity": "1"}, {"exhaustivity": "2"}]))
         return kind(draw(st.sampled_from(["/a[1]", "/a[1]/b[1]"])), grade)
-    if kind is Note:
+    if kind is SetNote:
         return kind(draw(st.text(max_size=3)))
     if kind is Replace:
         return kind(State(((2, 5), (9, 12)), 3, validated=draw(st.booleans())))
@@ -172,7 +172,7 @@ def test_any_change_takes_the_guarantee_back_and_a_note_does_not() -> None:
     state = State(((0, 4),), 0, validated=True)
     assert not after(state, Highlight(6, 8)).validated
     assert not after(state, EntryPoint()).validated
-    assert after(state, Note(text="why")).validated
+    assert after(state, SetNote(text="why")).validated
     assert after(state, Highlight(0, 4)).validated  # it changes nothing
 
 
@@ -185,7 +185,7 @@ def test_a_decision_that_changes_no_text_leaves_the_guarantee() -> None:
 
 
 def test_undo_takes_back_a_highlight_and_keeps_the_note() -> None:
-    history = History([Highlight(0, 2), Note(text="odd"), Undo()])
+    history = History([Highlight(0, 2), SetNote(text="odd"), Undo()])
     assert history.state == State(note="odd")
 
 
@@ -199,7 +199,7 @@ def test_undo_takes_back_a_highlight_and_keeps_the_note() -> None:
         (Accept(9, 25), "25"),
         (Adjust(2, 4, (7, 5)), "7 to 5"),
         (Replace(State(decisions=(Reject(2, 4),))), "suggestion"),
-        (Note("x" * 20_001), "20001"),
+        (SetNote("x" * 20_001), "20001"),
         (Replace(State(((3, 5), (5, 8)))), "8"),
         (Replace(State(((7, 9), (1, 2)))), "2"),
         (Replace(State(((7, LENGTH + 1),))), "25"),

@@ -14,7 +14,7 @@ from foveal.assess.actions import (
     EntryPoint,
     Grade,
     Highlight,
-    Note,
+    SetNote,
     Spans,
     State,
     Unhighlight,
@@ -23,8 +23,9 @@ from foveal.assess.actions import (
 )
 from foveal.assess.adjudication import adopt_agreed, cases, differences, f1
 from foveal.assess.messages import ActionMessage, convert
+from foveal.assess.people import FINAL
 from foveal.assess.security import Refusal
-from foveal.assess.store import FINAL, Campaign
+from foveal.assess.store import Campaign
 
 
 @st.composite
@@ -97,7 +98,7 @@ def test_a_decision_that_was_begun_is_left_alone(campaign: Campaign) -> None:
     with campaign:
         for name in ("ann", "bob"):
             judge(campaign, name, "1", "bridges", *MARKED)
-        judge(campaign, FINAL, "1", "bridges", Note(text="to think about"))
+        judge(campaign, FINAL, "1", "bridges", SetNote(text="to think about"))
         assert adopt_agreed(campaign, "olga") == 0
         assert campaign.state(FINAL, "1", "bridges")[1].spans == ()
 

@@ -93,7 +93,7 @@ def test_what_can_still_be_read_can_be_exported(
 def test_a_campaign_that_is_being_written_by_another_program_is_not_called_damaged(
     campaign: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foveal.assess.schema._PATIENCE", 0.0)
+    monkeypatch.setattr("foveal.assess.database._PATIENCE", 0.0)
     with closing(sqlite3.connect(campaign, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         outcome = call(capsys, "assess", "user", campaign.name, "eve")

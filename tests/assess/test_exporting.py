@@ -25,7 +25,8 @@ from foveal.assess.actions import (
     add_span,
 )
 from foveal.assess.exporting import import_judgements, judgements, prepared
-from foveal.assess.store import FINAL, Campaign
+from foveal.assess.people import FINAL
+from foveal.assess.store import Campaign
 from foveal.collection import Collection, build_index
 from foveal.collection.placement import place_judgements
 from foveal.errors import UsageError

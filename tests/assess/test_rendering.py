@@ -32,8 +32,7 @@ from foveal.assess.documents import (
     parsed_elements,
     store_markup,
 )
-from foveal.assess.images import find_image
-from foveal.assess.rendering import keep_attributes, structure
+from foveal.assess.rendering import find_image, keep_attributes, structure
 from foveal.assess.store import Campaign
 from foveal.assess.vocabularies import (
     ROLES,

@@ -20,7 +20,8 @@ from assess_site import PASSWORD, Client, clients, make_campaign, served
 from command import assert_refused, call
 from foveal.assess.accounts import LocalAccess
 from foveal.assess.exporting import judgements
-from foveal.assess.store import FINAL, Campaign
+from foveal.assess.people import FINAL
+from foveal.assess.store import Campaign
 
 
 @pytest.fixture
@@ -263,7 +264,7 @@ def test_cue_words_are_kept_for_each_topic_and_logged(ann: Client, path: Path) -
     assert (found["cues"], found["settings"]) == (cues, {"support": False})
     assert ann.document("2", "fords")["cues"] == []
     with Campaign.open(path) as campaign:
-        kinds = [event["kind"] for event in campaign.events() if event["topic"] == "1"]
+        kinds = [event["kind"] for event in campaign.entries() if event["topic"] == "1"]
     assert kinds == ["setting", "cues"]
 
 

@@ -29,7 +29,7 @@ from assess.campaigns import (
     pool_text,
     write_documents,
 )
-from foveal.assess import schema
+from foveal.assess import database
 from foveal.assess.actions import Highlight, Validate
 from foveal.assess.documents import page_digest
 from foveal.assess.store import Campaign
@@ -319,9 +319,9 @@ def test_settings_are_kept_for_each_topic_and_changes_are_noted(campaign: Campai
     campaign.set_setting(ANN, "1", "cues", cues * 2)
     campaign.set_setting(ANN, "", "size", 3)
     assert campaign.settings(ANN, "1") == {"cues": cues * 2}
-    assert campaign.setting(ANN, "", "size") == 3
-    assert campaign.setting(BOB, "1", "cues", "none") == "none"
-    assert Counter(event["kind"] for event in campaign.events()) == {"cues": 2, "setting": 1}
+    assert campaign.settings(ANN)["size"] == 3
+    assert campaign.settings(BOB, "1") == {}
+    assert Counter(event["kind"] for event in campaign.entries()) == {"cues": 2, "setting": 1}
 
 
 # -- the file -------------------------------------------------------------------------------------
@@ -387,19 +387,19 @@ def test_a_damaged_campaign_is_refused(campaign: Campaign) -> None:
 def test_a_campaign_of_the_future_is_refused_and_stays_as_it_is(campaign: Campaign) -> None:
     campaign.close()
     with closing(sqlite3.connect(campaign.path)) as other, other:
-        other.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+        other.execute(f"PRAGMA user_version = {database.VERSION + 1}")
     said = refusal(Campaign.open, campaign.path)
-    assert f"of version {schema.VERSION + 1}, expected {schema.VERSION} or older" in said
+    assert f"of version {database.VERSION + 1}, expected {database.VERSION} or older" in said
 
 
 def test_an_old_campaign_is_brought_up_step_by_step(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     campaign.close()
-    now = schema.VERSION
-    monkeypatch.setattr(schema, "VERSION", now + 2)
-    monkeypatch.setitem(schema.MIGRATIONS, now, "ALTER TABLE pool ADD COLUMN one TEXT;")
-    monkeypatch.setitem(schema.MIGRATIONS, now + 1, "ALTER TABLE pool ADD COLUMN two TEXT;")
+    now = database.VERSION
+    monkeypatch.setattr(database, "VERSION", now + 2)
+    monkeypatch.setitem(database.MIGRATIONS, now, "ALTER TABLE pool ADD COLUMN one TEXT;")
+    monkeypatch.setitem(database.MIGRATIONS, now + 1, "ALTER TABLE pool ADD COLUMN two TEXT;")
     with Campaign.open(campaign.path) as opened:
         (row,) = opened.reading().execute("SELECT one, two FROM pool LIMIT 1").fetchall()
         assert tuple(row) == (None, None)
@@ -410,10 +410,10 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     campaign.close()
-    now = schema.VERSION
-    monkeypatch.setattr(schema, "VERSION", now + 1)
+    now = database.VERSION
+    monkeypatch.setattr(database, "VERSION", now + 1)
     monkeypatch.setitem(
-        schema.MIGRATIONS, now, "ALTER TABLE pool ADD COLUMN one TEXT; DROP TABLE nothing;"
+        database.MIGRATIONS, now, "ALTER TABLE pool ADD COLUMN one TEXT; DROP TABLE nothing;"
     )
     assert "cannot be used as a campaign" in refusal(Campaign.open, campaign.path)
     monkeypatch.undo()

@@ -23,17 +23,18 @@ from foveal.assess.actions import (
     Grade,
     Highlight,
     History,
-    Note,
     Redo,
     RefusedError,
     Replace,
+    SetNote,
     State,
     Undo,
     Unhighlight,
     Validate,
 )
 from foveal.assess.documents import page_digest
-from foveal.assess.store import FINAL, Campaign, ConflictError
+from foveal.assess.people import FINAL
+from foveal.assess.store import Campaign, ConflictError
 from foveal.errors import UsageError
 from inputs import refusal
 
@@ -74,8 +75,9 @@ def test_an_action_on_an_old_version_is_a_conflict_that_tells_the_last(campaign:
     act(campaign, Highlight(3, 9))
     with pytest.raises(ConflictError) as conflict:
         act(campaign, EntryPoint(3), base=0)
-    assert (conflict.value.version, conflict.value.state.spans) == (1, ((3, 9),))
-    assert (conflict.value.can_undo, conflict.value.can_redo) == (True, False)
+    newest = conflict.value.newest
+    assert (newest.version, newest.state.spans) == (1, ((3, 9),))
+    assert (newest.can_undo, newest.can_redo) == (True, False)
     assert campaign.state(ANN, "1", "music")[0] == 1
 
 
@@ -305,7 +307,7 @@ def test_states_can_be_worked_out_from_the_log_again(campaign: Campaign) -> None
 
 
 def test_the_log_is_the_history(campaign: Campaign) -> None:
-    done = [Highlight(1, 4), EntryPoint(2), Undo(), Note(text="😀")]
+    done = [Highlight(1, 4), EntryPoint(2), Undo(), SetNote(text="😀")]
     for action in done:
         act(campaign, action)
     logged = [action for action, _ in campaign.actions(ANN, "1", "music")]

@@ -12,7 +12,7 @@ from assess.campaigns import ANN, BOB, TOPICS, act, index_of, make, make_version
 from assess_site import clients, make_campaign, served
 from command import Outcome, call
 from foveal.analysis.agreement import agreement
-from foveal.assess import schema
+from foveal.assess import database
 from foveal.assess.actions import (
     Accept,
     Adjust,
@@ -24,9 +24,9 @@ from foveal.assess.actions import (
     Undo,
     Validate,
 )
-from foveal.assess.exporting import judgements
-from foveal.assess.store import FINAL, Campaign
-from foveal.assess.suggestions import list_decisions, suggest
+from foveal.assess.exporting import judgements, list_decisions, suggest
+from foveal.assess.people import FINAL
+from foveal.assess.store import Campaign
 from foveal.errors import InputError
 from foveal.formats import read_judgements, write_topics
 from foveal.model import Judgements, Topics
@@ -68,7 +68,7 @@ def test_suggestions_are_for_all_assessors_and_not_for_adjudication(campaign: Ca
     assert campaign.suggestions(FINAL, "1", "music") == {}
     assert campaign.suggestions(ANN, "1", "sea") == {}
     assert campaign.state(ANN, "1", "music")[0] == 0  # nothing is decided
-    (event,) = campaign.events()
+    (event,) = campaign.entries()
     assert (event["kind"], event["assessor"]) == ("suggest", "olga")
     assert event["payload"]["sources"] == ["model"]
 
@@ -123,7 +123,7 @@ def test_a_campaign_of_an_older_version_can_have_suggestions(tmp_path: Path) -> 
     make_version_1(made.path)
     with Campaign.open(made.path) as campaign:
         version = campaign.reading().execute("PRAGMA user_version").fetchone()[0]
-        assert version == schema.VERSION
+        assert version == database.VERSION
         suggest(campaign, judged(tmp_path, *MODEL), "olga")
         assert act(campaign, Accept(10, 20)).state.spans == ((1, 4), (10, 20))
 

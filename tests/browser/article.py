@@ -13,7 +13,7 @@ from typing import Any
 import foveal
 from assess_site import answering
 from foveal.analysis.pooling import pool
-from foveal.assess.accounts import Sessions, session_cookie
+from foveal.assess.accounts import session_cookie
 from foveal.assess.actions import EntryPoint, Highlight, State, Validate
 from foveal.assess.exporting import judgements
 from foveal.assess.server import create_app
@@ -59,7 +59,7 @@ class Place:
         return f"d{next(self.numbers):02}"
 
     def cookie(self, user: str) -> dict[str, str]:
-        token, _ = Sessions(self.campaign).begin(user)
+        token, _ = self.campaign.begin_session(user)
         name = session_cookie(self.campaign.identity)
         return {"name": name, "value": token, "url": self.address}
 

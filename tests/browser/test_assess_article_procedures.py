@@ -18,7 +18,7 @@ from browser.article import (
 )
 from browsing import needs_browser
 from foveal.assess.documents import elements_of
-from foveal.assess.store import FINAL
+from foveal.assess.people import FINAL
 from foveal.collection import Collection, build_index
 
 pytestmark = needs_browser

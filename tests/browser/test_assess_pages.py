@@ -51,7 +51,7 @@ def judged(path: Path) -> Path:
                 campaign.log(name, "1", doc, "time", {"seconds": 90})
         cues = [{"pattern": "ferry", "colour": "blue", "style": "underline", "on": True}]
         campaign.set_setting("ann", "1", "cues", cues)
-        campaign.set_about(
+        campaign.set_instructions(
             "Rivers", "Read the whole document.\n\nMark every sentence that answers."
         )
         campaign.add_user("new")
@@ -291,7 +291,7 @@ def test_cue_words_are_saved_as_they_are_typed(ann: Any, url: str, path: Path) -
     ann.reload()
     assert ann.locator(".cues input[type=text]").input_value() == "ferr(y|ies)"
     with Campaign.open(path) as campaign:
-        assert campaign.setting("ann", "1", "cues") == [
+        assert campaign.settings("ann", "1")["cues"] == [
             {"pattern": "ferr(y|ies)", "colour": "green", "style": "background", "on": True}
         ]
     ann.get_by_role("button", name="Remove ferr(y|ies)").click()

@@ -1,7 +1,7 @@
-"""Passwords, sessions, the one-time link of a local server, and limits on failed log-ins.
+"""Passwords, the one-time link of a local server, and limits on failed log-ins.
 
 No secret is stored in plain text: a password is stored as its scrypt hash with the parameters, a
-session's token as its SHA-256. Callers pass the clock.
+token as its SHA-256.
 """
 
 from __future__ import annotations
@@ -17,29 +17,9 @@ import time
 import unicodedata
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from foveal.assess.database import Database, one
 from foveal.errors import UsageError
 
-__all__ = [
-    "ABSOLUTE",
-    "FEWEST",
-    "IDLE",
-    "LocalAccess",
-    "RateLimit",
-    "Session",
-    "Sessions",
-    "check_password",
-    "digest",
-    "encode_password",
-    "session_cookie",
-]
-
-IDLE = 12 * 3600.0
-"""Seconds without a request after which a session ends."""
-ABSOLUTE = 7 * 24 * 3600.0
-"""Seconds after which every session ends."""
 FEWEST = 8
 """Smallest number of characters of a password."""
 
@@ -47,10 +27,6 @@ _COST, _BLOCK, _PARALLEL = 15, 8, 1
 """Recommended parameters of scrypt (log2 of the cost first): 32 MB and a tenth of a second."""
 _MOST = 1024
 """Largest number of characters of a password; hashing takes time."""
-_FRESH = 60.0
-"""Seconds before the time of a session's last request is written again."""
-
-Clock = Callable[[], float]
 
 
 # -- passwords ------------------------------------------------------------------------------------
@@ -114,25 +90,7 @@ def _split_encoded(encoded: str | None) -> tuple[int, int, int, bytes, bytes] | 
         return None
 
 
-# -- sessions -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """The session of a signed-in user.
-
-    Parameters
-    ----------
-    user : str
-    csrf : str
-        Token that every request that changes something carries in addition to the cookie.
-    expires : float
-        Latest time at which it ends.
-    """
-
-    user: str
-    csrf: str
-    expires: float
+# -- tokens ---------------------------------------------------------------------------------------
 
 
 def digest(token: str) -> str:
@@ -147,71 +105,6 @@ def session_cookie(identity: str, port: int | None = None) -> str:
     'foveal_0123456789ab_8650'
     """
     return f"foveal_{identity[:12]}" + ("" if port is None else f"_{port}")
-
-
-class Sessions:
-    """The sessions in a campaign's file, which survive a restart of the server.
-
-    Parameters
-    ----------
-    campaign : Database
-    now : callable
-        The clock, in seconds.
-    """
-
-    def __init__(self, campaign: Database, now: Clock = time.time) -> None:
-        self._campaign = campaign
-        self._now = now
-
-    def begin(self, user: str, *, instead_of: str | None = None) -> tuple[str, Session]:
-        """Return the token of a new session, and the session; end the browser's earlier one.
-
-        Only this call returns the token: the file has its hash.
-        """
-        token, csrf, now = secrets.token_urlsafe(32), secrets.token_urlsafe(24), self._now()
-        session = Session(user, csrf, now + ABSOLUTE)
-        with self._campaign.writing() as connection:
-            connection.execute(
-                "DELETE FROM sessions WHERE expires <= ? OR seen <= ? OR token_hash = ?",
-                (now, now - IDLE, digest(instead_of or "")),
-            )
-            connection.execute(
-                "INSERT INTO sessions (token_hash, user, csrf, created, seen, expires) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (digest(token), user, csrf, now, now, session.expires),
-            )
-        return token, session
-
-    def find(self, token: str | None) -> Session | None:
-        """Return the session of a token, or None if it has ended."""
-        if not token or len(token) > 200:
-            return None
-        now, hashed = self._now(), digest(token)
-        row = one(
-            self._campaign.reading(),
-            "SELECT user, csrf, seen, expires FROM sessions WHERE token_hash = ?",
-            hashed,
-        )
-        if row is None:
-            return None
-        user, csrf, seen, expires = row
-        if now >= expires or now >= seen + IDLE:
-            self.end(token)
-            return None
-        if now - seen >= _FRESH:
-            with self._campaign.writing() as connection:
-                connection.execute(
-                    "UPDATE sessions SET seen = ? WHERE token_hash = ?", (now, hashed)
-                )
-        return Session(user, csrf, expires)
-
-    def end(self, token: str) -> None:
-        """End the session of a token."""
-        with self._campaign.writing() as connection:
-            connection.execute("DELETE FROM sessions WHERE token_hash = ?", (digest(token),))
-
-
-# -- signing in -----------------------------------------------------------------------------------
 
 
 class LocalAccess:
@@ -268,7 +161,9 @@ class RateLimit:
     _MOST_KEYS = 10_000
     """Number of keys remembered, so that invented names cannot fill the memory."""
 
-    def __init__(self, tries: int, seconds: float, *, now: Clock = time.monotonic) -> None:
+    def __init__(
+        self, tries: int, seconds: float, *, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._tries = tries
         self._seconds = seconds
         self._now = now

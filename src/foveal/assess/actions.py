@@ -74,7 +74,7 @@ class State(msgspec.Struct, frozen=True):
                 )
             reached = end
         EntryPoint(self.bep).check(length)
-        Note(self.note).check(length)
+        SetNote(self.note).check(length)
         if self.decisions:
             raise RefusedError("a decision on a suggestion is an action of its own")
 
@@ -158,7 +158,7 @@ class Grade(Action, frozen=True, tag="grade"):
         return replace(state, grades=grades)
 
 
-class Note(Action, frozen=True, tag="note"):
+class SetNote(Action, frozen=True, tag="note"):
     """Replace the note on the document."""
 
     text: str = ""
@@ -265,7 +265,7 @@ AnyAction = (
     | Unhighlight
     | EntryPoint
     | Grade
-    | Note
+    | SetNote
     | Validate
     | Invalidate
     | Replace
@@ -377,7 +377,7 @@ class History:
             case Redo():
                 self._undone.pop()
                 self._states.append(state)
-            case Note():
+            case SetNote():
                 self._states[-1] = state
             case _:
                 self._undone.clear()

@@ -11,7 +11,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from foveal.assess.actions import RefusedError, Spans, State
-from foveal.assess.store import FINAL, Campaign, ConflictError
+from foveal.assess.people import FINAL
+from foveal.assess.store import Campaign, ConflictError
 from foveal.spans import Coverage
 
 

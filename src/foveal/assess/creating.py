@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import sqlite3
 import tempfile
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -21,11 +23,19 @@ import numpy as np
 import polars as pl
 
 from foveal._version import __version__
+from foveal.assess.database import connect, prepare
+from foveal.assess.documents import (
+    AssessedDocument,
+    elements_of,
+    page_digest,
+    parsed_elements,
+    store_markup,
+)
 from foveal.assess.people import check_name
 from foveal.assess.procedure import PROCEDURES
-from foveal.assess.schema import connect, prepare
-from foveal.assess.store import insert_document, read_documents
-from foveal.collection import Collection
+from foveal.assess.rendering import keep_attributes
+from foveal.assess.vocabularies import searchable, title_of
+from foveal.collection import Collection, SourceTexts
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
 from foveal.formats.pool_files import Pool
@@ -293,3 +303,48 @@ def _check_place(path: Path) -> None:
     if not path.parent.is_dir():
         text = "its directory does not exist"
         raise InputError.at("file.missing_directory", str(path), None, text)
+
+
+# -- documents -------------------------------------------------------------------------------------
+
+
+def read_documents(
+    collection: Collection,
+    source: str | Path,
+    name_tag: str | None,
+    digests: Mapping[str, bytes],
+    progress: Callable[[float], object] | None = None,
+) -> Iterator[tuple[AssessedDocument, str]]:
+    """Yield the documents with these hashes from the source of the index, and their words."""
+    texts = SourceTexts(source, name_tag, keep=keep_attributes)
+    for doc, text, markup in texts.indexed(digests, progress=progress):
+        elements = parsed_elements(markup)
+        if elements.number.keys() != elements_of(collection, doc).number.keys():
+            reason = f"the elements of document {doc!r} differ from those that were indexed"
+            raise InputError.at("document.changed", str(source), None, reason)
+        document = AssessedDocument(
+            doc,
+            title_of(elements, text, doc),
+            text,
+            len(text),
+            digests[doc].hex(),
+            page_digest(text),
+            store_markup(markup),
+        )
+        yield document, searchable(elements, text)
+
+
+def insert_document(connection: sqlite3.Connection, document: AssessedDocument, words: str) -> None:
+    """Store a document and its words."""
+    data = document.text.encode("utf-8", "surrogatepass")
+    own = document.length, document.digest, document.sha256, zlib.compress(data, 6), document.markup
+    number = connection.execute(
+        "INSERT INTO documents (doc, title, length, digest, sha256, text, markup) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (document.name, document.title, *own),
+    ).lastrowid
+    body = words.encode("utf-8", "replace").decode()
+    connection.execute(
+        "INSERT INTO words (rowid, doc, title, body) VALUES (?, ?, ?, ?)",
+        (number, document.name, document.title, body),
+    )

@@ -1,7 +1,9 @@
-"""The open file of a campaign: its connections, transactions, settings and index.
+"""The file of a campaign: its tables, connections, transactions, integrity and upgrades.
 
-One connection writes, guarded by a lock; every thread reads through its own. Commands can open the
-file while a server uses it.
+It is one SQLite database. Two tables log the work of assessors, `actions` and `events`; triggers
+forbid any change of logged rows. Everything else comes from the organiser or can be computed from
+the log again. One connection writes, guarded by a lock; every thread reads through its own.
+Commands can open the file while a server uses it.
 """
 
 from __future__ import annotations
@@ -9,19 +11,228 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 from weakref import WeakSet
 
-from foveal.assess.schema import check_file, check_integrity, connect, damage, upgrade
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
 from foveal.model import Topic, Topics
+
+APPLICATION = 0x464F5641
+"""``FOVA`` in ASCII, which identifies the file as a campaign."""
+VERSION = 2
+"""Version of the tables."""
+_MAGIC = b"SQLite format 3\0"
+_PATIENCE = 10.0
+"""Seconds to wait for another writer, such as a command while the server runs."""
+
+_SUGGESTIONS = """
+CREATE TABLE suggestions (
+    topic TEXT NOT NULL REFERENCES topics, doc TEXT NOT NULL, source TEXT NOT NULL,
+    assessor TEXT NOT NULL, spans TEXT NOT NULL,
+    PRIMARY KEY (topic, doc, source, assessor)
+) WITHOUT ROWID;
+"""
+_PEOPLE = """
+CREATE TABLE IF NOT EXISTS invitations (
+    user TEXT PRIMARY KEY REFERENCES users (name), token_hash TEXT NOT NULL UNIQUE,
+    expires TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tokens (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL REFERENCES users (name),
+    label TEXT NOT NULL, token_hash TEXT NOT NULL UNIQUE, created TEXT NOT NULL, used TEXT
+);
+"""
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE topics (
+    topic TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE, json TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY, doc TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
+    length INTEGER NOT NULL, digest TEXT NOT NULL, sha256 TEXT NOT NULL, text BLOB NOT NULL,
+    markup BLOB
+);
+CREATE VIRTUAL TABLE words USING fts5 (
+    doc, title, body, content='', tokenize='unicode61 remove_diacritics 2'
+);
+CREATE TABLE pool (
+    topic TEXT NOT NULL REFERENCES topics, doc TEXT NOT NULL REFERENCES documents (doc),
+    priority INTEGER NOT NULL, added_by TEXT, support TEXT NOT NULL,
+    PRIMARY KEY (topic, doc), UNIQUE (topic, priority)
+) WITHOUT ROWID;
+CREATE TABLE users (
+    name TEXT PRIMARY KEY, role TEXT NOT NULL CHECK (role IN ('assessor', 'organiser')),
+    password TEXT, created TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE assignments (
+    topic TEXT NOT NULL REFERENCES topics, assessor TEXT NOT NULL REFERENCES users (name),
+    PRIMARY KEY (topic, assessor)
+) WITHOUT ROWID;
+CREATE TABLE actions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, uuid TEXT NOT NULL UNIQUE, assessor TEXT NOT NULL,
+    topic TEXT NOT NULL REFERENCES topics, doc TEXT NOT NULL, version INTEGER NOT NULL,
+    kind TEXT NOT NULL, payload TEXT NOT NULL, at TEXT NOT NULL, client_at TEXT, actor TEXT,
+    UNIQUE (assessor, topic, doc, version)
+);
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, assessor TEXT NOT NULL, topic TEXT,
+    doc TEXT, kind TEXT NOT NULL, payload TEXT NOT NULL
+);
+CREATE INDEX events_of ON events (assessor, topic, kind);
+CREATE TABLE assessments (
+    assessor TEXT NOT NULL, topic TEXT NOT NULL REFERENCES topics, doc TEXT NOT NULL,
+    version INTEGER NOT NULL, state TEXT NOT NULL, spans INTEGER NOT NULL,
+    relevant INTEGER NOT NULL, validated INTEGER NOT NULL,
+    PRIMARY KEY (assessor, topic, doc)
+) WITHOUT ROWID;
+CREATE TABLE settings (
+    assessor TEXT NOT NULL, topic TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (assessor, topic, key)
+) WITHOUT ROWID;
+CREATE TABLE sessions (
+    token_hash TEXT PRIMARY KEY, user TEXT NOT NULL, csrf TEXT NOT NULL, created REAL NOT NULL,
+    seen REAL NOT NULL, expires REAL NOT NULL
+) WITHOUT ROWID;
+"""
+
+_IDENTITY = "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))));"
+_MARKUP = "ALTER TABLE documents ADD COLUMN markup BLOB;"
+MIGRATIONS: dict[int, str] = {
+    1: _IDENTITY + _MARKUP + _SUGGESTIONS + _PEOPLE,
+}
+"""Statements that upgrade each version of the tables to the next one."""
+
+_ONLY_GROW = """
+CREATE TRIGGER {table}_stay BEFORE UPDATE ON {table}
+BEGIN SELECT RAISE(ABORT, '{table} are never changed'); END;
+CREATE TRIGGER {table}_last BEFORE DELETE ON {table}
+BEGIN SELECT RAISE(ABORT, '{table} are never deleted'); END;
+"""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a connection that waits for other writers and commits durably."""
+    connection = sqlite3.connect(
+        path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+    )
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Create the tables of a new campaign."""
+    logs = (_ONLY_GROW.format(table=name) for name in ("actions", "events"))
+    connection.executescript("".join((_TABLES, _SUGGESTIONS, _PEOPLE, *logs)))
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+@contextmanager
+def damage(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite into errors about the file, with advice."""
+    try:
+        yield
+    except (UnicodeDecodeError, json.JSONDecodeError, zlib.error) as error:
+        raise _damaged(path, str(error)) from None
+    except sqlite3.DatabaseError as error:
+        match error_code(error):
+            case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+                raise _damaged(path, str(error)) from None
+            case None if isinstance(error, sqlite3.OperationalError):  # text that is not UTF-8
+                raise _damaged(path, str(error)) from None
+            case sqlite3.SQLITE_FULL:
+                reason = "cannot be written, the disk is full; make room and try again"
+            case sqlite3.SQLITE_BUSY:
+                reason = "another program is writing to it; try again when that has finished"
+            case _:
+                reason = f"cannot be used as a campaign: {error}"
+        raise InputError.at("campaign.unusable", str(path), None, reason) from None
+
+
+def error_code(error: Exception) -> int | None:
+    """Return the primary result code of an error of SQLite, or None for any other error."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def check_integrity(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse a file in which SQLite finds damage."""
+    with damage(path):
+        found = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
+    if found != "ok":
+        raise _damaged(path, found)
+
+
+def _damaged(path: Path, found: str) -> InputError:
+    """Return the error for a damaged campaign, with the damage found and advice."""
+    reason = " ".join(found.split())
+    text = (
+        f"the campaign is damaged ({reason:.200}); keep the file and go on with the newest "
+        "copy that 'foveal assess backup' made; without one, export what can be read "
+        "('foveal assess export --all') and import it into a new campaign"
+    )
+    return InputError.at("campaign.damaged", str(path), None, text)
+
+
+def upgrade(path: Path, connection: sqlite3.Connection) -> None:
+    """Upgrade an old campaign; refuse other files and campaigns of a newer version."""
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise no_campaign(path)
+    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if found > VERSION:
+        text = (
+            f"is a campaign of version {found}, expected {VERSION} or older; a newer Foveal can "
+            "open it"
+        )
+        raise InputError.at("campaign.version", str(path), None, text)
+    if found == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Read again, since another process may have upgraded it meanwhile.
+        found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        for version in range(found, VERSION):
+            for statement in MIGRATIONS[version].split(";"):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def check_file(path: Path) -> None:
+    """Refuse a file that is not a campaign by its first bytes, before SQLite opens it."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(len(_MAGIC))
+    except IsADirectoryError:
+        text = "is a directory; expected a campaign"
+        raise InputError.at("file.is_directory", str(path), None, text) from None
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        text = f"cannot be read: {reason}"
+        raise InputError.at("file.unreadable", str(path), None, text) from None
+    if head != _MAGIC:
+        raise no_campaign(path)
+
+
+def no_campaign(path: Path) -> InputError:
+    """Return the error for a file that is not a campaign."""
+    text = "is no campaign; expected a file that 'foveal assess init' made"
+    return InputError.at("campaign.format", str(path), None, text)
 
 
 def one(connection: sqlite3.Connection, query: str, *given: object) -> sqlite3.Row | None:
@@ -60,6 +271,7 @@ class Database:
 
     def __init__(self, path: Path, collection: Collection | None) -> None:
         self.path = path
+        self.clock: Callable[[], float] = time.time
         self._lock = threading.RLock()
         self._local = threading.local()
         self._readers: WeakSet[_ThreadConnection] = WeakSet()
@@ -149,6 +361,11 @@ class Database:
         """Return all rows of a query's result."""
         return self.reading().execute(query, given).fetchall()
 
+    def change(self, query: str, *given: object) -> int:
+        """Run one statement in a transaction of its own; return the number of changed rows."""
+        with self.writing() as connection:
+            return connection.execute(query, given).rowcount
+
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Run a transaction; it is on the disk when the block ends without an error."""
@@ -162,8 +379,10 @@ class Database:
                     self._writer.execute("ROLLBACK")
                 raise
 
-    def _time(self) -> str:
-        return datetime.now(UTC).isoformat(timespec="milliseconds")
+    def _time(self, later: timedelta = timedelta(0)) -> str:
+        """Return the present time, or a later one, as the file holds times."""
+        at = datetime.fromtimestamp(self.clock(), UTC) + later
+        return at.isoformat(timespec="milliseconds")
 
     @property
     def name(self) -> str:

@@ -15,16 +15,6 @@ import polars as pl
 from foveal.collection import Collection, Markup
 from foveal.spans import Ints
 
-__all__ = [
-    "AssessedDocument",
-    "Elements",
-    "add_markup",
-    "elements_of",
-    "page_digest",
-    "parsed_elements",
-    "store_markup",
-]
-
 
 @dataclass(frozen=True)
 class AssessedDocument:

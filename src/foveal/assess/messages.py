@@ -15,28 +15,6 @@ from starlette.requests import Request
 
 from foveal.assess.security import Refusal
 
-__all__ = [
-    "AboutChange",
-    "ActionMessage",
-    "Assignment",
-    "Cue",
-    "Event",
-    "Invitation",
-    "Join",
-    "JoinQuestion",
-    "NewDocument",
-    "NewToken",
-    "Nothing",
-    "PasswordChange",
-    "Setting",
-    "UserChange",
-    "UserFile",
-    "convert",
-    "is_form",
-    "read_form",
-    "read_json",
-]
-
 _DEEPEST = 12
 """Deepest nesting of a JSON body; pages send four levels."""
 

@@ -1,29 +1,38 @@
-"""The pages of the server; only the content of the article page comes from the API."""
+"""The pages of the server, and signing in and out.
+
+Only the content of the article page comes from the API.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import re
+import secrets
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from hmac import compare_digest
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from foveal.assess.accounts import FEWEST
+from foveal.assess.accounts import FEWEST, check_password, encode_password
 from foveal.assess.adjudication import Case, cases
-from foveal.assess.api import MOST_FOUND, query_text
-from foveal.assess.organising import COMBINATIONS, EXPORTS, backup, export
+from foveal.assess.api import COMBINATIONS, EXPORTS, MOST_FOUND, backup, export, query_text
+from foveal.assess.exporting import judgements
+from foveal.assess.messages import Join, JoinQuestion, PasswordChange, read_form, read_json
+from foveal.assess.people import FINAL
 from foveal.assess.procedure import relevant
-from foveal.assess.site import CONDITIONS, Condition, Endpoint, Site, Visit
-from foveal.assess.store import FINAL, CollectionDocument
+from foveal.assess.security import Refusal, is_own_path
+from foveal.assess.site import CONDITIONS, Condition, Endpoint, Site, Visit, answer, client_address
+from foveal.assess.store import CollectionDocument
 from foveal.errors import UsageError
 
-__all__ = ["ENDPOINTS"]
-
+_LOG = logging.getLogger("foveal.assess")
+_NO_INVITATION = "This invitation was used, has expired or was replaced by a newer one."
 _VIEWED = 12
 """Number of documents in the list of recent ones."""
 _BROWSED = 50
@@ -86,7 +95,7 @@ def _pool(site: Site, visit: Visit, request: Request) -> Response:
         left=len(waiting),
         relevant=counted["relevant"] + counted["marked"],
         seconds=sum(one.seconds for one in viewed),
-        cues=json.dumps(campaign.setting(access.assessor, access.topic, "cues", [])),
+        cues=json.dumps(campaign.settings(access.assessor, access.topic).get("cues", [])),
         viewed=[
             {
                 **one._asdict(),
@@ -103,7 +112,7 @@ def _collection(site: Site, visit: Visit, request: Request) -> Response:
     access = site.view(visit, request)
     given = request.query_params
     q, prefix = query_text(request, "q").strip(), query_text(request, "prefix")
-    known, pooled = site.conditions(access), site.documents(access)
+    known, pooled = site.conditions(access), site.campaign.to_judge(access.assessor, access.topic)
     more: dict[str, Any] | None = None
     if q:
         offset = int(given["offset"]) if re.fullmatch("[0-9]{1,6}", given.get("offset", "")) else 0
@@ -206,7 +215,6 @@ def _settings(site: Site, visit: Visit, _: Request) -> Response:
 
 def _agreement(site: Site, visit: Visit, _: Request) -> Response:
     from foveal.analysis.agreement import agreement
-    from foveal.assess.exporting import judgements
 
     try:
         found = agreement(judgements(site.campaign))
@@ -262,19 +270,11 @@ def _describe_decision(case: Case, procedure: str) -> Condition:
 
 def _log(site: Site, visit: Visit, request: Request) -> Response:
     given, campaign = request.query_params, site.campaign
-    of = "events" if given.get("of") == "events" else "actions"
+    of: Literal["actions", "events"] = "events" if given.get("of") == "events" else "actions"
     assessor, topic = given.get("assessor") or None, given.get("topic") or None
     before = int(given["before"]) if re.fullmatch("[0-9]{1,15}", given.get("before", "")) else None
-    rows = campaign.reading().execute(
-        f"SELECT * FROM {of} "  # noqa: S608 - one of two constants
-        "WHERE (:assessor IS NULL OR assessor = :assessor) AND (:topic IS NULL OR topic = :topic) "
-        "AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :most",
-        {"assessor": assessor, "topic": topic, "before": before, "most": _LOGGED},
-    )
-    found = [
-        {"actor": None, **dict(row), "details": _format_details(row["payload"])}
-        for row in rows.fetchall()
-    ]
+    entries = campaign.entries(of, assessor=assessor, topic=topic, before=before, limit=_LOGGED)
+    found = [{"actor": None, **entry, "details": _format_details(entry)} for entry in entries]
     query = {"assessor": assessor or "", "topic": topic or "", "of": of}
     more = {**query, "before": found[-1]["id"]} if len(found) == _LOGGED else None
     return site.render(
@@ -291,14 +291,179 @@ def _log(site: Site, visit: Visit, request: Request) -> Response:
     )
 
 
-def _format_details(payload: str) -> str:
-    """Format an entry of the log, cut to a fixed length."""
-    data = json.loads(payload)
-    data.pop("kind", None)
+def _format_details(entry: dict[str, Any]) -> str:
+    """Format what an entry of the log holds, cut to a fixed length."""
     words = ", ".join(
-        f"{key} {json.dumps(value, ensure_ascii=False)}" for key, value in data.items()
+        f"{key} {json.dumps(value, ensure_ascii=False)}"
+        for key, value in entry["payload"].items()
+        if key != "kind"
     )
     return words if len(words) <= _MOST_DETAILS else words[: _MOST_DETAILS - 1] + "…"
+
+
+# -- signing in ------------------------------------------------------------------------------------
+
+
+def _entry_cookie(site: Site) -> str:
+    """Return the name of the cookie of the log-in page, which must match its form."""
+    return f"{site.cookie}_login"
+
+
+def _login_form(
+    site: Site,
+    request: Request,
+    problem: str = "",
+    name: str = "",
+    back: str = "",
+    status: int = 200,
+) -> Response:
+    # All tabs of a browser share the token, so that a second form leaves the first valid.
+    token = request.cookies.get(_entry_cookie(site), "")
+    if not re.fullmatch(r"[\w-]{32}", token, re.ASCII):
+        token = secrets.token_urlsafe(24)
+    page = site.render(
+        "login.html",
+        None,
+        status=status,
+        csrf=token,
+        problem=problem,
+        name=name,
+        back=back,
+        local=site.local is not None,
+        passwords=site.local is None
+        or any(user.password is not None for user in site.campaign.users()),
+    )
+    site.set_cookie(page, _entry_cookie(site), token)
+    return page
+
+
+def _redirect(site: Site, back: str) -> Response:
+    """Redirect to a page of the server; to the home page if the address is not of the server."""
+    return RedirectResponse(site.url(back if is_own_path(back) else "/"), 303)
+
+
+def _login_page(site: Site, visit: Visit | None, request: Request) -> Response:
+    back = request.query_params.get("next", "")
+    if visit is not None:
+        return _redirect(site, back)
+    return _login_form(site, request, back=back if is_own_path(back) else "")
+
+
+def _login(site: Site, _: Visit | None, request: Request) -> Response:
+    """Start a session if name and password are right; else show the form again."""
+    fields = read_form(request)
+    back = fields.get("next", "")
+    known, given = request.cookies.get(_entry_cookie(site), ""), fields.get("csrf", "")
+    if not known or not compare_digest(known.encode(), given.encode()):
+        problem = "The form was too old. Please try again."
+        return _login_form(site, request, problem, back=back, status=403)
+    name, password = fields.get("name", ""), fields.get("password", "")
+    try:
+        _check_password(site, request, name, password)
+    except Refusal as refusal:
+        if refusal.status == 429:
+            _LOG.warning("too many attempts to sign in from %s", client_address(request))
+        page = _login_form(site, request, refusal.reason, name[:200], back, refusal.status)
+        page.headers.update(refusal.headers)
+        return page
+    response = _redirect(site, back)
+    site.sign_in(request, response, name, "password")
+    response.delete_cookie(_entry_cookie(site), path=site.url("/"))
+    return response
+
+
+def _check_password(site: Site, request: Request, name: str, password: str) -> None:
+    """Refuse a wrong name or password, and attempts past the limits."""
+    address = client_address(request)
+    # In this order: a blocked address must not use up the attempts of others.
+    own = f"{name}\n{address}"
+    with site.limited((site.addresses, address), (site.tries, own), (site.names, name)):
+        user = site.campaign.user(name)
+        if not check_password(password, None if user is None else user.password):
+            raise Refusal(401, "password", "Name or password is wrong.")
+
+
+def _start(site: Site, visit: Visit | None, request: Request) -> Response:
+    """Sign in by the one-time link of a local server."""
+    local = site.local
+    if local is None:
+        raise Refusal(404, "address", "There is no such page.")
+    if request.method == "HEAD":  # a preview must not use up the link
+        return Response()
+    if local.redeem(request.query_params.get("token", "")):
+        response = _redirect(site, "/")
+        site.sign_in(request, response, local.user, "link")
+        return response
+    if visit is not None:  # the same link again, in the same browser
+        return _redirect(site, "/")
+    problem = "This link has been used, or belongs to another server."
+    return _login_form(site, request, problem, status=403)
+
+
+def _logout(site: Site, visit: Visit | None, _: Request) -> Response:
+    response = _redirect(site, "/login")
+    if visit is not None:
+        site.campaign.end_session(visit.token)
+        site.campaign.log(visit.name, None, None, "logout", {})
+    response.delete_cookie(site.cookie, path=site.url("/"))
+    return response
+
+
+# -- passwords of one's own -----------------------------------------------------------------------
+
+
+def _join_page(site: Site, visit: Visit | None, _: Request) -> Response:
+    return site.render("join.html", visit, fewest=FEWEST)
+
+
+def _invited(site: Site, _: Visit | None, request: Request) -> Response:
+    """Answer whom an invitation is for."""
+    token = read_json(request, JoinQuestion).token
+    with site.limited((site.addresses, client_address(request))):
+        name = site.campaign.invited(token)
+        if name is None:
+            raise Refusal(404, "invitation", _NO_INVITATION)
+    return answer({"name": name})
+
+
+def _join(site: Site, _: Visit | None, request: Request) -> Response:
+    """Set the password of an invited person, who is signed in then; works once."""
+    given = read_json(request, Join)
+    with site.limited((site.addresses, client_address(request))):
+        if site.campaign.invited(given.token) is None:  # before the password is hashed
+            raise Refusal(404, "invitation", _NO_INVITATION)
+    name = site.campaign.accept(given.token, encode_password(given.password))
+    if name is None:
+        raise Refusal(404, "invitation", _NO_INVITATION)
+    response = answer({"name": name})
+    site.sign_in(request, response, name, "invitation")
+    return response
+
+
+def _account(site: Site, visit: Visit, _: Request) -> Response:
+    user = site.campaign.user(visit.name)
+    has_password = user is not None and user.password is not None
+    return site.render(
+        "account.html", visit, here="account", fewest=FEWEST, has_password=has_password
+    )
+
+
+def _change_password(site: Site, visit: Visit, request: Request) -> Response:
+    """Change one's own password; all other sessions end."""
+    given = read_json(request, PasswordChange)
+    user = site.campaign.user(visit.name)
+    if user is None or user.password is not None:
+        try:
+            _check_password(site, request, visit.name, given.old)
+        except Refusal as refusal:
+            if refusal.status == 401:  # the session is fine
+                raise Refusal(422, "password", "The present password is wrong.") from None
+            raise
+    site.campaign.set_password(visit.name, encode_password(given.new))
+    site.campaign.log(visit.name, None, None, "password", {})
+    response = answer({"name": visit.name})
+    site.sign_in(request, response, visit.name, "new password")
+    return response
 
 
 ENDPOINTS = (
@@ -314,4 +479,13 @@ ENDPOINTS = (
     Endpoint("GET", "/organise/agreement", _agreement, "organiser"),
     Endpoint("GET", "/organise/adjudicate", _adjudicate, "organiser"),
     Endpoint("GET", "/organise/log", _log, "organiser"),
+    Endpoint("GET", "/login", _login_page, "nobody"),
+    Endpoint("POST", "/login", _login, "nobody", hashes=True),
+    Endpoint("POST", "/logout", _logout, "nobody"),
+    Endpoint("GET", "/start", _start, "nobody"),
+    Endpoint("GET", "/join", _join_page, "nobody"),
+    Endpoint("POST", "/api/invitation", _invited, "nobody"),
+    Endpoint("POST", "/api/join", _join, "nobody", hashes=True),
+    Endpoint("GET", "/account", _account),
+    Endpoint("POST", "/api/account/password", _change_password, hashes=True),
 )

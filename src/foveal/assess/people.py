@@ -1,26 +1,30 @@
-"""The people of a campaign: accounts, assignments, invitations, tokens, and what they are told."""
+"""The people of a campaign: accounts, assignments, sessions, invitations, tokens, instructions."""
 
 from __future__ import annotations
 
 import secrets
 import sqlite3
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from foveal.assess.accounts import digest
 from foveal.assess.database import Database, one
 from foveal.errors import UsageError
 
-__all__ = ["FINAL", "ROLES", "About", "ApiToken", "NewUser", "People", "User", "check_name"]
-
 FINAL = "final"
 """The assessor name of adjudicated assessments; nobody can sign in with it."""
 ROLES = ("assessor", "organiser")
+IDLE = 12 * 3600.0
+"""Seconds without a request after which a session ends."""
+ABSOLUTE = 7 * 24 * 3600.0
+"""Seconds after which every session ends."""
 
-_MOST_NAME = 64
+_FRESH = 60.0
+"""Seconds before the time of a session's last request is written again."""
 _INVITED = timedelta(days=7)
 """Time in which an invitation can be used."""
+_MOST_NAME = 64
 _MOST_TITLE, _MOST_GUIDELINES = 200, 50_000
 
 
@@ -42,6 +46,16 @@ class NewUser(NamedTuple):
     topics: tuple[str, ...] = ()
 
 
+class Session(NamedTuple):
+    """The session of a signed-in user."""
+
+    user: str
+    csrf: str
+    """Token that every request that changes something carries in addition to the cookie."""
+    expires: float
+    """Latest time at which it ends."""
+
+
 class ApiToken(NamedTuple):
     """A token of the API, without its secret."""
 
@@ -54,7 +68,7 @@ class ApiToken(NamedTuple):
     """The day of the last use."""
 
 
-class About(NamedTuple):
+class Instructions(NamedTuple):
     """What an organiser tells the assessors."""
 
     title: str
@@ -74,18 +88,19 @@ def check_name(name: str) -> None:
 
 
 class People(Database):
-    """Accounts, assignments, invitations and tokens."""
+    """Who takes part in a campaign. Of tokens the file holds hashes only."""
+
+    # -- accounts ---------------------------------------------------------------------------------
 
     def users(self) -> list[User]:
         """Return all users in order of name."""
-        rows = self.reading().execute("SELECT name, role, password, created FROM users ORDER BY 1")
-        return [User(*row) for row in rows.fetchall()]
+        rows = self.rows("SELECT name, role, password, created FROM users ORDER BY name")
+        return [User(*row) for row in rows]
 
     def user(self, name: str) -> User | None:
         """Return one user, or None."""
-        query = "SELECT name, role, password, created FROM users WHERE name = ?"
-        row = one(self.reading(), query, name)
-        return None if row is None else User(*row)
+        found = self.rows("SELECT name, role, password, created FROM users WHERE name = ?", name)
+        return User(*found[0]) if found else None
 
     def add_user(self, name: str, role: str = ROLES[0], password: str | None = None) -> None:
         """Add an account with an encoded password."""
@@ -95,104 +110,119 @@ class People(Database):
     def add_users(self, users: Iterable[NewUser]) -> None:
         """Add accounts without passwords and assign their topics; all or none."""
         with self.writing() as connection:
-            for user in users:
-                self._add_user(connection, user.name, user.role, None)
-                for topic in user.topics:
+            for name, role, topics in users:
+                self._add_user(connection, name, role, None)
+                for topic in topics:
                     self._check_topic(topic)
                     connection.execute(
-                        "INSERT OR IGNORE INTO assignments VALUES (?, ?)", (topic, user.name)
+                        "INSERT OR IGNORE INTO assignments VALUES (?, ?)", (topic, name)
                     )
 
     def _add_user(
         self, connection: sqlite3.Connection, name: str, role: str, password: str | None
     ) -> None:
         check_name(name)
-        if role not in ROLES:
-            raise UsageError(f"role {role!r} is not known; expected {' or '.join(ROLES)}")
+        _check_role(role)
         if one(connection, "SELECT 1 FROM users WHERE name = ?", name):
             raise UsageError(f"there is already a user {name!r}")
-        connection.execute(
-            "INSERT INTO users VALUES (?, ?, ?, ?)", (name, role, password, self._time())
-        )
-
-    def set_password(self, name: str, encoded: str | None) -> None:
-        """Change the encoded password of a user; end the user's sessions and invitation."""
-        with self.writing() as connection:
-            self._set_password(connection, name, encoded)
-
-    def _set_password(self, connection: sqlite3.Connection, name: str, encoded: str | None) -> None:
-        changed = connection.execute(
-            "UPDATE users SET password = ? WHERE name = ?", (encoded, name)
-        )
-        if not changed.rowcount:
-            raise UsageError(f"no user {name!r} in the campaign")
-        connection.execute("DELETE FROM sessions WHERE user = ?", (name,))
-        connection.execute("DELETE FROM invitations WHERE user = ?", (name,))
+        given = (name, role, password, self._time())
+        connection.execute("INSERT INTO users VALUES (?, ?, ?, ?)", given)
 
     def set_role(self, name: str, role: str) -> None:
         """Change the role of a user."""
-        if role not in ROLES:
-            raise UsageError(f"role {role!r} is not known; expected {' or '.join(ROLES)}")
+        _check_role(role)
+        self._check_user(name)
+        self.change("UPDATE users SET role = ? WHERE name = ?", role, name)
+
+    def set_password(self, name: str, encoded: str | None) -> None:
+        """Change the encoded password of a user; end the user's sessions and invitation."""
+        self._check_user(name)
         with self.writing() as connection:
-            changed = connection.execute("UPDATE users SET role = ? WHERE name = ?", (role, name))
-            if not changed.rowcount:
-                raise UsageError(f"no user {name!r} in the campaign")
+            _set_password(connection, name, encoded)
+
+    def _check_user(self, name: str) -> None:
+        if self.user(name) is None:
+            raise UsageError(f"no user {name!r} in the campaign")
+
+    # -- assignments ------------------------------------------------------------------------------
 
     def assign(self, topic: str, assessor: str) -> None:
         """Assign a topic to an assessor; do nothing if it is assigned already."""
         self._check_topic(topic)
-        with self.writing() as connection:
-            if not one(connection, "SELECT 1 FROM users WHERE name = ?", assessor):
-                raise UsageError(f"no user {assessor!r} in the campaign")
-            connection.execute("INSERT OR IGNORE INTO assignments VALUES (?, ?)", (topic, assessor))
+        self._check_user(assessor)
+        self.change("INSERT OR IGNORE INTO assignments VALUES (?, ?)", topic, assessor)
 
     def unassign(self, topic: str, assessor: str) -> None:
         """Remove an assignment; assessments stay."""
-        with self.writing() as connection:
-            connection.execute(
-                "DELETE FROM assignments WHERE topic = ? AND assessor = ?", (topic, assessor)
-            )
+        self.change("DELETE FROM assignments WHERE topic = ? AND assessor = ?", topic, assessor)
 
     def assigned(self, assessor: str) -> tuple[str, ...]:
         """Return the topics of an assessor, in the order of the topics."""
-        rows = self.reading().execute(
+        rows = self.rows(
             "SELECT topic FROM assignments JOIN topics USING (topic) WHERE assessor = ? "
             "ORDER BY position",
-            (assessor,),
+            assessor,
         )
-        return tuple(row["topic"] for row in rows.fetchall())
+        return tuple(row["topic"] for row in rows)
 
     def assessors(self, topic: str) -> tuple[str, ...]:
         """Return the assessors of a topic in order of name."""
-        rows = self.reading().execute(
-            "SELECT assessor FROM assignments WHERE topic = ? ORDER BY assessor", (topic,)
-        )
-        return tuple(row["assessor"] for row in rows.fetchall())
+        query = "SELECT assessor FROM assignments WHERE topic = ? ORDER BY assessor"
+        return tuple(row["assessor"] for row in self.rows(query, topic))
+
+    # -- sessions ---------------------------------------------------------------------------------
+
+    def begin_session(self, user: str, *, instead_of: str | None = None) -> tuple[str, Session]:
+        """Return the token of a new session, and the session; end the browser's earlier one."""
+        token, csrf, now = secrets.token_urlsafe(32), secrets.token_urlsafe(24), self.clock()
+        session = Session(user, csrf, now + ABSOLUTE)
+        with self.writing() as connection:
+            connection.execute(
+                "DELETE FROM sessions WHERE expires <= ? OR seen <= ? OR token_hash = ?",
+                (now, now - IDLE, digest(instead_of or "")),
+            )
+            connection.execute(
+                "INSERT INTO sessions (token_hash, user, csrf, created, seen, expires) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (digest(token), user, csrf, now, now, session.expires),
+            )
+        return token, session
+
+    def find_session(self, token: str | None) -> Session | None:
+        """Return the session of a token, or None if it has ended."""
+        if not token or len(token) > 200:
+            return None
+        now, hashed = self.clock(), digest(token)
+        query = "SELECT user, csrf, seen, expires FROM sessions WHERE token_hash = ?"
+        rows = self.rows(query, hashed)
+        if not rows:
+            return None
+        user, csrf, seen, expires = rows[0]
+        if now >= expires or now >= seen + IDLE:
+            self.end_session(token)
+            return None
+        if now - seen >= _FRESH:
+            self.change("UPDATE sessions SET seen = ? WHERE token_hash = ?", now, hashed)
+        return Session(user, csrf, expires)
+
+    def end_session(self, token: str) -> None:
+        """End the session of a token."""
+        self.change("DELETE FROM sessions WHERE token_hash = ?", digest(token))
 
     # -- invitations ------------------------------------------------------------------------------
 
     def invite(self, name: str) -> str:
-        """Return the token of an invitation, which replaces an earlier one of the user.
-
-        Only this call returns the token: the file has its hash.
-        """
+        """Return the token of an invitation, which replaces an earlier one of the user."""
+        self._check_user(name)
         token = secrets.token_urlsafe(32)
-        expires = datetime.fromisoformat(self._time()) + _INVITED
-        with self.writing() as connection:
-            if not one(connection, "SELECT 1 FROM users WHERE name = ?", name):
-                raise UsageError(f"no user {name!r} in the campaign")
-            connection.execute(
-                "INSERT OR REPLACE INTO invitations (user, token_hash, expires) VALUES (?, ?, ?)",
-                (name, digest(token), expires.isoformat(timespec="milliseconds")),
-            )
+        query = "INSERT OR REPLACE INTO invitations (user, token_hash, expires) VALUES (?, ?, ?)"
+        self.change(query, name, digest(token), self._time(_INVITED))
         return token
 
     def invitations(self) -> dict[str, str]:
         """Return the times at which the open invitations of users expire."""
-        rows = self.reading().execute(
-            "SELECT user, expires FROM invitations WHERE expires > ?", (self._time(),)
-        )
-        return {row["user"]: row["expires"] for row in rows.fetchall()}
+        query = "SELECT user, expires FROM invitations WHERE expires > ?"
+        return {row["user"]: row["expires"] for row in self.rows(query, self._time())}
 
     def invited(self, token: str) -> str | None:
         """Return the user of an open invitation, or None."""
@@ -208,60 +238,63 @@ class People(Database):
         with self.writing() as connection:
             name = self._invited(connection, token)
             if name is not None:
-                self._set_password(connection, name, encoded)
+                _set_password(connection, name, encoded)
         return name
 
     # -- tokens of the API ------------------------------------------------------------------------
 
     def create_token(self, user: str, label: str) -> str:
-        """Return a new token, which acts in the name of a user; the file has its hash."""
+        """Return a new token, which acts in the name of a user."""
         token = f"foveal_{secrets.token_urlsafe(32)}"
-        with self.writing() as connection:
-            connection.execute(
-                "INSERT INTO tokens (user, label, token_hash, created) VALUES (?, ?, ?, ?)",
-                (user, label, digest(token), self._time()),
-            )
+        query = "INSERT INTO tokens (user, label, token_hash, created) VALUES (?, ?, ?, ?)"
+        self.change(query, user, label, digest(token), self._time())
         return token
 
     def tokens(self) -> list[ApiToken]:
         """Return all tokens in order of creation."""
-        query = "SELECT id, user, label, created, used FROM tokens ORDER BY id"
-        return [ApiToken(*row) for row in self.reading().execute(query).fetchall()]
+        rows = self.rows("SELECT id, user, label, created, used FROM tokens ORDER BY id")
+        return [ApiToken(*row) for row in rows]
 
     def find_token(self, token: str) -> User | None:
         """Return the user in whose name a token acts, or None; note the day of its use."""
-        hashed, today = digest(token), self._time()[:10]
-        row = one(self.reading(), "SELECT id, user, used FROM tokens WHERE token_hash = ?", hashed)
-        if row is None:
+        rows = self.rows("SELECT id, user, used FROM tokens WHERE token_hash = ?", digest(token))
+        if not rows:
             return None
-        if row["used"] != today:
-            with self.writing() as connection:
-                connection.execute("UPDATE tokens SET used = ? WHERE id = ?", (today, row["id"]))
-        return self.user(row["user"])
+        number, user, used = rows[0]
+        if used != (today := self._time()[:10]):
+            self.change("UPDATE tokens SET used = ? WHERE id = ?", today, number)
+        return self.user(user)
 
     def revoke_token(self, number: int) -> None:
         """Delete a token, which is refused from now on."""
-        with self.writing() as connection:
-            if not connection.execute("DELETE FROM tokens WHERE id = ?", (number,)).rowcount:
-                raise UsageError(f"there is no token {number}")
+        if not self.change("DELETE FROM tokens WHERE id = ?", number):
+            raise UsageError(f"there is no token {number}")
 
     # -- title and guidelines ---------------------------------------------------------------------
 
-    def about(self) -> About:
+    def instructions(self) -> Instructions:
         """Return the title, by default the name of the file, and the guidelines."""
         query = "SELECT key, value FROM meta WHERE key IN ('title', 'guidelines')"
         found = dict(self.reading().execute(query).fetchall())
-        return About(found.get("title") or self.name, found.get("guidelines", ""))
+        return Instructions(found.get("title") or self.name, found.get("guidelines", ""))
 
-    def set_about(self, title: str, guidelines: str) -> None:
+    def set_instructions(self, title: str, guidelines: str) -> None:
         """Change the title and the guidelines."""
         if len(title) > _MOST_TITLE or len(guidelines) > _MOST_GUIDELINES:
             raise UsageError(
                 f"expected a title of at most {_MOST_TITLE} characters and guidelines of at most "
                 f"{_MOST_GUIDELINES}"
             )
-        with self.writing() as connection:
-            connection.executemany(
-                "INSERT OR REPLACE INTO meta VALUES (?, ?)",
-                [("title", title.strip()), ("guidelines", guidelines.strip())],
-            )
+        query = "INSERT OR REPLACE INTO meta VALUES ('title', ?), ('guidelines', ?)"
+        self.change(query, title.strip(), guidelines.strip())
+
+
+def _check_role(role: str) -> None:
+    if role not in ROLES:
+        raise UsageError(f"role {role!r} is not known; expected {' or '.join(ROLES)}")
+
+
+def _set_password(connection: sqlite3.Connection, name: str, encoded: str | None) -> None:
+    connection.execute("UPDATE users SET password = ? WHERE name = ?", (encoded, name))
+    connection.execute("DELETE FROM sessions WHERE user = ?", (name,))
+    connection.execute("DELETE FROM invitations WHERE user = ?", (name,))

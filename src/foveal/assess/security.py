@@ -16,8 +16,6 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["MOST_BYTES", "POLICY", "SAFE", "Guard", "Refusal", "check_token", "is_own_path"]
-
 MOST_BYTES = 1_000_000
 """Largest size of a request's body."""
 POLICY = (

@@ -12,13 +12,13 @@ import logging
 import socket
 import sqlite3
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import h11
 import uvicorn
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -26,21 +26,22 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from foveal.assess import api, organising, pages, signing_in
-from foveal.assess.accounts import LocalAccess, Sessions, session_cookie
-from foveal.assess.connections import TIMEOUT, with_request_timeout
+from foveal.assess import api, pages
+from foveal.assess.accounts import LocalAccess, session_cookie
+from foveal.assess.database import error_code
 from foveal.assess.messages import is_form, read_form
-from foveal.assess.schema import error_code
 from foveal.assess.security import SAFE, Guard, Refusal, check_token
 from foveal.assess.site import STATIC, Endpoint, Site, Visit, quoted
 from foveal.assess.store import Campaign
 from foveal.errors import FovealError, InputError, Problem
 
-__all__ = ["ENDPOINTS", "LOOPBACK", "create_app", "listen", "serve", "web_server"]
-
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 """Hosts that only this machine can reach."""
+
+TIMEOUT = 30.0
+"""Seconds in which a whole request must arrive."""
 
 _LOG = logging.getLogger("foveal.assess")
 _TITLES = {
@@ -72,8 +73,6 @@ def _health(site: Site, _: Visit | None, __: Request) -> Response:
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *api.ENDPOINTS,
-    *organising.ENDPOINTS,
-    *signing_in.ENDPOINTS,
     *pages.ENDPOINTS,
     Endpoint("GET", "/healthz", _health, "nobody"),
 )
@@ -89,7 +88,6 @@ def create_app(
     root: str = "",
     port: int | None = None,
     images: Path | None = None,
-    now: Callable[[], float] = time.time,
 ) -> Guard:
     """Return the application that serves a campaign.
 
@@ -109,12 +107,9 @@ def create_app(
         of one campaign must differ.
     images : Path, optional
         The directory of the images that documents name.
-    now : callable
-        The clock of the sessions.
     """
     cookie = session_cookie(campaign.identity, port)
-    sessions = Sessions(campaign, now)
-    site = Site(campaign, sessions, local, https=https, cookie=cookie, root=root, images=images)
+    site = Site(campaign, local, https=https, cookie=cookie, root=root, images=images)
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
@@ -235,6 +230,43 @@ def listen(host: str, port: int) -> socket.socket:
         made.close()
         raise
     return made
+
+
+def with_request_timeout(seconds: float = TIMEOUT) -> type[H11Protocol]:
+    """Return uvicorn's protocol class with a time limit on the arrival of each request.
+
+    Without it the server waits forever for the rest of a request: a thousand silent connections
+    would use up the file handles of the process and lock everybody out.
+    """
+
+    class TimedProtocol(H11Protocol):
+        clock: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.watch()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self.watch()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self.rest()
+            super().connection_lost(exc)
+
+        def watch(self) -> None:
+            # Each byte does not restart the clock: a request must not trickle in.
+            if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+                self.rest()
+            elif self.clock is None:
+                self.clock = self.loop.call_later(seconds, self.transport.close)
+
+        def rest(self) -> None:
+            if self.clock is not None:
+                self.clock.cancel()
+                self.clock = None
+
+    return TimedProtocol
 
 
 def web_server(

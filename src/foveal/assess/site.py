@@ -16,26 +16,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
-from foveal.assess.accounts import LocalAccess, RateLimit, Sessions
+from foveal.assess.accounts import LocalAccess, RateLimit
+from foveal.assess.people import FINAL
 from foveal.assess.security import Refusal
-from foveal.assess.store import FINAL, AssessmentSummary, Campaign
+from foveal.assess.store import AssessmentSummary, Campaign
 from foveal.errors import counted
-
-__all__ = [
-    "CONDITIONS",
-    "STATIC",
-    "Condition",
-    "Endpoint",
-    "Handler",
-    "Permission",
-    "Site",
-    "Visit",
-    "answer",
-    "client_address",
-    "clock",
-    "condition",
-    "quoted",
-]
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
@@ -160,7 +145,6 @@ class Site:
     Parameters
     ----------
     campaign : Campaign
-    sessions : Sessions
     local : LocalAccess, optional
         The one-time link of a local server.
     https : bool
@@ -176,7 +160,6 @@ class Site:
     def __init__(
         self,
         campaign: Campaign,
-        sessions: Sessions,
         local: LocalAccess | None,
         *,
         https: bool,
@@ -185,7 +168,6 @@ class Site:
         images: Path | None = None,
     ) -> None:
         self.campaign = campaign
-        self.sessions = sessions
         self.local = local
         self.https = https
         self.cookie = cookie
@@ -235,7 +217,7 @@ class Site:
     def visit(self, request: Request) -> Visit | None:
         """Return the user of a request; None without a session or an account."""
         token = request.cookies.get(self.cookie, "")
-        session = self.sessions.find(token)
+        session = self.campaign.find_session(token)
         user = None if session is None else self.campaign.user(session.user)
         if session is None or user is None:
             return None
@@ -268,7 +250,8 @@ class Site:
 
     def sign_in(self, request: Request, response: Response, user: str, how: str) -> None:
         """Begin a session with a new token."""
-        token, _ = self.sessions.begin(user, instead_of=request.cookies.get(self.cookie))
+        known = request.cookies.get(self.cookie)
+        token, _ = self.campaign.begin_session(user, instead_of=known)
         self.set_cookie(response, self.cookie, token)
         self.campaign.log(user, None, None, "login", {"how": how})
 
@@ -304,30 +287,10 @@ class Site:
             raise Refusal(403, "assignment", "This topic is not assigned to you.")
         return permission
 
-    def documents(self, permission: Permission) -> dict[str, bool]:
-        """Return the documents to judge in order, with whether each is validated.
-
-        Assessors judge the whole pool; adjudicators the documents that somebody has validated.
-        """
-        rows = self.campaign.reading().execute(
-            "SELECT pool.doc, coalesce(own.validated, 0) AS validated FROM pool "
-            "LEFT JOIN assessments AS own ON own.topic = pool.topic AND own.doc = pool.doc "
-            "AND own.assessor = :assessor WHERE pool.topic = :topic "
-            "AND (NOT :final OR EXISTS (SELECT 1 FROM assessments AS given "
-            "WHERE given.topic = pool.topic AND given.doc = pool.doc AND given.validated "
-            "AND given.assessor <> :assessor)) ORDER BY priority",
-            {
-                "topic": permission.topic,
-                "assessor": permission.assessor,
-                "final": permission.adjudicates,
-            },
-        )
-        return {row["doc"]: bool(row["validated"]) for row in rows.fetchall()}
-
-    def left(self, permission: Permission) -> tuple[int, int]:
-        """Return the number of documents that are not validated yet, and of all documents."""
-        validated = self.documents(permission).values()
-        return len(validated) - sum(validated), len(validated)
+    def left(self, permission: Permission) -> int:
+        """Return the number of documents that are not validated yet."""
+        validated = self.campaign.to_judge(permission.assessor, permission.topic).values()
+        return len(validated) - sum(validated)
 
     def conditions(self, permission: Permission) -> dict[str, Condition]:
         """Return the progress of an assessor on the documents of a topic that were seen."""
@@ -355,7 +318,7 @@ class Site:
         **given: Any,
     ) -> Response:
         """Render a page from a template."""
-        about = None if visit is None else self.campaign.about()
+        about = None if visit is None else self.campaign.instructions()
         text = self.templates.get_template(template).render(
             user=visit, about=about, csrf=csrf if visit is None else visit.csrf, here=here, **given
         )

@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from foveal.assess.actions import (
     Action,
@@ -26,41 +26,18 @@ from foveal.assess.actions import (
     State,
     Validate,
 )
-from foveal.assess.database import dumps, one
+from foveal.assess.creating import create, insert_document, placed, read_documents, relative
+from foveal.assess.database import check_integrity, connect, damage, dumps, one
 from foveal.assess.documents import (
     AssessedDocument,
     Elements,
     elements_of,
-    page_digest,
-    parsed_elements,
-    store_markup,
 )
-from foveal.assess.people import FINAL, ROLES, People, User, check_name
+from foveal.assess.people import FINAL, People
 from foveal.assess.procedure import Missing, inferred, missing, refuse, relevant
-from foveal.assess.rendering import keep_attributes
-from foveal.assess.schema import check_integrity, connect, damage
-from foveal.assess.vocabularies import searchable, title_of
-from foveal.collection import Collection, SourceTexts
-from foveal.errors import FovealError, InputError
-
-__all__ = [
-    "FINAL",
-    "ROLES",
-    "AssessedDocument",
-    "AssessmentSummary",
-    "Campaign",
-    "CollectionDocument",
-    "ConflictError",
-    "Elements",
-    "PoolEntry",
-    "Progress",
-    "Saved",
-    "User",
-    "Viewed",
-    "check_name",
-    "insert_document",
-    "read_documents",
-]
+from foveal.assess.vocabularies import searchable
+from foveal.collection import Collection
+from foveal.errors import FovealError
 
 _DOCUMENTS, _ELEMENTS, _HISTORIES = 16, 64, 64
 """Numbers of documents, element tables and histories cached."""
@@ -118,8 +95,8 @@ class ConflictError(FovealError):
     """An action that was based on an old version of an assessment."""
 
     def __init__(self, newest: Saved) -> None:
-        self.version, self.state, self.can_undo, self.can_redo, _ = newest
-        super().__init__(f"the assessment has changed meanwhile: it is at version {self.version}")
+        self.newest = newest
+        super().__init__(f"the assessment has changed meanwhile: it is at version {newest.version}")
 
 
 class AssessmentSummary(NamedTuple):
@@ -188,8 +165,6 @@ class Campaign(People):
     @classmethod
     def create(cls, path: str | Path, **given: Any) -> Campaign:
         """Create a campaign and open it; takes the arguments of `creating.create`."""
-        from foveal.assess.creating import create
-
         create(Path(path), **given)
         return cls.open(path, collection=given["collection"])
 
@@ -234,6 +209,22 @@ class Campaign(People):
             for one in self.support(topic, doc)
         }
         return tuple(path for path in elements.path if path in paths)
+
+    def to_judge(self, assessor: str, topic: str) -> dict[str, bool]:
+        """Return the documents to judge in order, with whether each is validated.
+
+        Assessors judge the whole pool; adjudicators the documents that somebody has validated.
+        """
+        rows = self.reading().execute(
+            "SELECT pool.doc, coalesce(own.validated, 0) AS validated FROM pool "
+            "LEFT JOIN assessments AS own ON own.topic = pool.topic AND own.doc = pool.doc "
+            "AND own.assessor = :assessor WHERE pool.topic = :topic "
+            "AND (:assessor <> :final OR EXISTS (SELECT 1 FROM assessments AS given "
+            "WHERE given.topic = pool.topic AND given.doc = pool.doc AND given.validated "
+            "AND given.assessor <> :final)) ORDER BY priority",
+            {"topic": topic, "assessor": assessor, "final": FINAL},
+        )
+        return {row["doc"]: bool(row["validated"]) for row in rows.fetchall()}
 
     def add_document(self, topic: str, doc: str, by: str) -> bool:
         """Add a document that no run returned to a pool; return False if it is there already."""
@@ -364,9 +355,7 @@ class Campaign(People):
             "SELECT doc, title FROM (SELECT rowid AS number, rank FROM words "
             "WHERE words MATCH ? ORDER BY rank, rowid LIMIT ? OFFSET ?) "
             "JOIN documents USING (number) ORDER BY rank, number",
-            " ".join(f'"{word}"' for word in words) + "*",
-            limit,
-            offset,
+            *(" ".join(f'"{word}"' for word in words) + "*", limit, offset),
         )
         pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
         return [
@@ -409,9 +398,7 @@ class Campaign(People):
         """Return version and state of an assessment; version 0 before the first action."""
         rows = self.rows(
             "SELECT version, state FROM assessments WHERE assessor = ? AND topic = ? AND doc = ?",
-            assessor,
-            topic,
-            doc,
+            *(assessor, topic, doc),
         )
         return (rows[0]["version"], _read_state(rows[0])) if rows else (0, State())
 
@@ -420,8 +407,7 @@ class Campaign(People):
         rows = self.rows(
             "SELECT doc, version, relevant, validated, spans FROM assessments "
             "WHERE assessor = ? AND topic = ?",
-            assessor,
-            topic,
+            *(assessor, topic),
         )
         return {
             doc: AssessmentSummary(version, bool(relevant), bool(validated), spans)
@@ -437,6 +423,15 @@ class Campaign(People):
         )
         for row in rows:
             yield row["assessor"], row["topic"], row["doc"], row["version"], _read_state(row)
+
+    def others(self, assessor: str, topic: str, doc: str) -> list[dict[str, Any]]:
+        """Return the assessments of a document by other assessors, as JSON."""
+        rows = self.rows(
+            "SELECT assessor, state FROM assessments WHERE topic = ? AND doc = ? "
+            "AND assessor NOT IN (?, ?) ORDER BY assessor",
+            *(topic, doc, assessor, FINAL),
+        )
+        return [{"assessor": name, "state": json.loads(state)} for name, state in rows]
 
     def missing(self, topic: str, doc: str, state: State) -> list[Missing]:
         """Return the reasons why a document in this state cannot be validated."""
@@ -575,14 +570,20 @@ class Campaign(People):
             (self._time(), *where, dumps(payload)),
         )
 
-    def events(self, limit: int = 200, *, before: int | None = None) -> list[dict[str, Any]]:
-        """Return the last events for the organiser, the newest first."""
+    def entries(
+        self,
+        log: Literal["actions", "events"] = "events",
+        *,
+        assessor: str | None = None,
+        topic: str | None = None,
+        before: int | None = None,
+        limit: int = 200,
+    ) -> list[dict[str, Any]]:
+        """Return the last entries of a log, the newest first."""
         rows = self.rows(
-            "SELECT id, at, assessor, topic, doc, kind, payload FROM events "
-            "WHERE ? IS NULL OR id < ? ORDER BY id DESC LIMIT ?",
-            before,
-            before,
-            limit,
+            f"SELECT * FROM {log} WHERE (?1 IS NULL OR assessor = ?1) "  # noqa: S608 - see the type
+            "AND (?2 IS NULL OR topic = ?2) AND (?3 IS NULL OR id < ?3) ORDER BY id DESC LIMIT ?4",
+            *(assessor, topic, before, limit),
         )
         return [{**dict(row), "payload": json.loads(row["payload"])} for row in rows]
 
@@ -593,8 +594,7 @@ class Campaign(People):
             "FROM events JOIN documents USING (doc) "
             "WHERE assessor = ? AND topic = ? AND kind IN ('view', 'time') GROUP BY doc "
             "HAVING views > 0 ORDER BY max(CASE kind WHEN 'view' THEN id END) DESC",
-            assessor,
-            topic,
+            *(assessor, topic),
         )
         return [Viewed(*row) for row in rows]
 
@@ -603,9 +603,7 @@ class Campaign(People):
         rows = self.rows(
             f"SELECT {_SECONDS} FROM events "  # noqa: S608 - as above
             "WHERE assessor = ? AND topic = ? AND doc = ? AND kind = 'time'",
-            assessor,
-            topic,
-            doc,
+            *(assessor, topic, doc),
         )
         return float(rows[0]["seconds"])
 
@@ -617,10 +615,6 @@ class Campaign(People):
         """Return the settings of an assessor for a topic, or for all topics."""
         query = "SELECT key, value FROM settings WHERE assessor = ? AND topic = ?"
         return {key: json.loads(value) for key, value in self.rows(query, assessor, topic)}
-
-    def setting(self, assessor: str, topic: str, key: str, default: Any = None) -> Any:
-        """Return one setting of an assessor."""
-        return self.settings(assessor, topic).get(key, default)
 
     def set_setting(self, assessor: str, topic: str, key: str, value: Any) -> None:
         """Change a setting, and log the change, since it may influence judgements."""
@@ -642,8 +636,6 @@ class Campaign(People):
 
         Raises InputError without leaving a copy if the campaign is damaged.
         """
-        from foveal.assess.creating import placed, relative
-
         target = Path(path)
         with damage(target), placed(target) as temporary:
             copy = connect(temporary)
@@ -712,8 +704,7 @@ def _check_target(connection: sqlite3.Connection, key: Key, length: int, digest:
     row = one(
         connection,
         "SELECT length, sha256 FROM documents JOIN pool USING (doc) WHERE topic = ? AND doc = ?",
-        topic,
-        doc,
+        *(topic, doc),
     )
     if row is None:
         raise RefusedError(f"document {doc!r} is not in the pool of topic {topic!r}")
@@ -722,45 +713,3 @@ def _check_target(connection: sqlite3.Connection, key: Key, length: int, digest:
             f"the text of {doc!r} differs from the assessed one: {length} characters, "
             f"expected {row['length']} of the same hash; nothing was saved"
         )
-
-
-def read_documents(
-    collection: Collection,
-    source: str | Path,
-    name_tag: str | None,
-    digests: Mapping[str, bytes],
-    progress: Callable[[float], object] | None = None,
-) -> Iterator[tuple[AssessedDocument, str]]:
-    """Yield the documents with these hashes from the source of the index, and their words."""
-    texts = SourceTexts(source, name_tag, keep=keep_attributes)
-    for doc, text, markup in texts.indexed(digests, progress=progress):
-        elements = parsed_elements(markup)
-        if elements.number.keys() != elements_of(collection, doc).number.keys():
-            reason = f"the elements of document {doc!r} differ from those that were indexed"
-            raise InputError.at("document.changed", str(source), None, reason)
-        document = AssessedDocument(
-            doc,
-            title_of(elements, text, doc),
-            text,
-            len(text),
-            digests[doc].hex(),
-            page_digest(text),
-            store_markup(markup),
-        )
-        yield document, searchable(elements, text)
-
-
-def insert_document(connection: sqlite3.Connection, document: AssessedDocument, words: str) -> None:
-    """Store a document and its words."""
-    data = document.text.encode("utf-8", "surrogatepass")
-    own = document.length, document.digest, document.sha256, zlib.compress(data, 6), document.markup
-    number = connection.execute(
-        "INSERT INTO documents (doc, title, length, digest, sha256, text, markup) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (document.name, document.title, *own),
-    ).lastrowid
-    body = words.encode("utf-8", "replace").decode()
-    connection.execute(
-        "INSERT INTO words (rowid, doc, title, body) VALUES (?, ?, ?, ?)",
-        (number, document.name, document.title, body),
-    )

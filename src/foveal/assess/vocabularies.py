@@ -16,20 +16,6 @@ import numpy.typing as npt
 from foveal.assess.documents import Elements
 from foveal.spans import Coverage, Ints
 
-__all__ = [
-    "INLINE",
-    "MATHML",
-    "ROLES",
-    "VOCABULARIES",
-    "TagVocabulary",
-    "local_name",
-    "roles_of",
-    "searchable",
-    "title_of",
-    "vocabulary_of",
-    "words",
-]
-
 
 def words(text: str) -> frozenset[str]:
     """Return the words of a text."""

@@ -56,7 +56,7 @@ def _subcommand(
 
     def decorate(function: Callable[[Campaign, SimpleNamespace], None]) -> click.Command:
         def run(campaign: str, collection: str | None, **options: Any) -> None:
-            from foveal.assess.schema import damage
+            from foveal.assess.database import damage
             from foveal.assess.store import Campaign
             from foveal.collection import Collection
 
@@ -164,7 +164,7 @@ def _init(
 
 def _suggest_judgements(campaign: Campaign, judged: Judgements, **options: Any) -> None:
     """Suggest the relevant text of judgements, and say how much that is."""
-    from foveal.assess.suggestions import suggest
+    from foveal.assess.exporting import suggest
 
     found = suggest(campaign, judged, ORGANISER, **options)
     warn(judged.notes)
@@ -251,7 +251,7 @@ def _export(opened: Campaign, given: SimpleNamespace) -> None:
 
 
 def _export_decisions(opened: Campaign, given: SimpleNamespace) -> None:
-    from foveal.assess.suggestions import DECISIONS, list_decisions
+    from foveal.assess.exporting import DECISIONS, list_decisions
 
     chosen = {"assessors": given.assessors or None, "topics": given.topics or None}
     found = list(list_decisions(opened, validated_only=not given.everything, **chosen))
@@ -286,7 +286,7 @@ def _import(opened: Campaign, given: SimpleNamespace) -> None:
     validated; others wait for the assessor.
     """
     from foveal.assess.exporting import import_judgements
-    from foveal.assess.store import FINAL
+    from foveal.assess.people import FINAL
     from foveal.formats import read_judgements
 
     if given.final == (given.assessor is not None):
