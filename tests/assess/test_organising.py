@@ -245,9 +245,9 @@ def test_a_program_with_a_token_organises(program: httpx.Client, path: Path) -> 
 
 def test_a_token_opens_nothing_else(program: httpx.Client, olga: Client) -> None:
     """Not the pages, not tokens, no assessments, and no way to become an organiser."""
-    for where in ("/", "/organise", "/organise/backup", "/account"):
+    for where in ("/", "/topics/1", "/organise", "/organise/backup", "/account"):
         assert program.get(where).status_code == 303
-    for where in ("/api/tokens", "/api/topics/1/pool", "/api/search?q=a"):
+    for where in ("/api/tokens", "/api/topics/1/pool", "/api/topics/1/history"):
         assert program.get(where).status_code == 401
     assert program.post("/api/tokens", json={"label": "another"}).status_code == 401
     for where, body in (

@@ -142,7 +142,6 @@ def test_another_assessors_topic_is_closed(ann: Client, bob: Client) -> None:
         "/api/topics/1/pool",
         "/api/topics/1/history",
         "/api/topics/1/images/0/ferries",
-        "/api/search?q=ferry&topic=1",
     ):
         assert bob.get(where).status_code == 403, where
     body = ann.body_of("1", "ferries", "uuid-of-bob", before, kind="highlight", start=0, end=4)
@@ -193,7 +192,7 @@ def test_without_a_session_there_is_nothing(ann: Client, url: str) -> None:
             answer = nobody.get(where)
             back = "" if where == "/" else f"?{urlencode({'next': where})}"
             assert (answer.status_code, answer.headers["location"]) == (303, f"/login{back}")
-        for where in ("/api/topics/1/documents/ferries", "/api/search?q=ferry", "/api/progress"):
+        for where in ("/api/topics/1/documents/ferries", "/api/progress"):
             assert nobody.get(where).status_code == 401
         assert nobody.send(ACTIONS, {}).status_code == 401
         nobody.http.cookies.set(ann.session, "x" * 43)

@@ -24,6 +24,7 @@ from foveal.assess.actions import (
     Undo,
     Validate,
 )
+from foveal.assess.adjudication import adopt_agreed
 from foveal.assess.exporting import judgements, list_decisions, suggest
 from foveal.assess.people import FINAL
 from foveal.assess.store import Campaign
@@ -270,3 +271,12 @@ def test_suggest_adds_to_a_campaign(run, tmp_path: Path) -> None:
     assert run("suggest", "a.campaign", "more.jsonl", "--replace").code == 0
     with Campaign.open("a.campaign") as campaign:
         assert campaign.suggestions(ANN, "2", "sea") == {(4, 7): ["more"]}
+
+
+def test_a_document_with_decisions_becomes_final_if_assessors_agree(campaign: Campaign) -> None:
+    for name in (ANN, BOB):
+        for action in (Accept(0, 5), Reject(10, 20), EntryPoint(0), Validate()):
+            act(campaign, action, assessor=name)
+    assert adopt_agreed(campaign, "olga") == 1
+    final = campaign.state(FINAL, "1", "music")[1]
+    assert (final.spans, final.validated, final.decisions) == (((0, 5),), True, ())

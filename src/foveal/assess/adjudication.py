@@ -147,7 +147,7 @@ def adopt_agreed(campaign: Campaign, actor: str) -> int:
     for case in cases(campaign):
         if case.final is not None or not case.complete or case.differ:
             continue
-        state = replace(next(iter(case.states.values())), note="")
+        state = replace(next(iter(case.states.values())), note="", decisions=())
         name = "\0".join([FINAL, case.topic, case.doc, repr(state)])
         # Names from pages have no colon, so no page can send or guess this one.
         uuid = "adopted:" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
@@ -32,13 +33,9 @@ from foveal.assess.people import ROLES, NewUser, check_name
 from foveal.assess.rendering import IMAGE_TYPES, find_image, name_image, structure
 from foveal.assess.security import Refusal
 from foveal.assess.site import CONDITIONS, Endpoint, Permission, Site, Visit, answer, quoted
-from foveal.assess.store import CollectionDocument, ConflictError, Saved
+from foveal.assess.store import ConflictError, Saved
 from foveal.errors import InputError, UsageError, counted
 
-MOST_FOUND = 20
-"""Largest number of documents in one answer to a search."""
-
-_MOST_BROWSED = 50
 _MOST_PAYLOAD = 20_000
 """Largest number of characters of an event or a setting."""
 _MOST_CUES, _MOST_SETTINGS = 100, 50
@@ -88,7 +85,7 @@ def _document(site: Site, visit: Visit, request: Request) -> Response:
         # Pooled elements, and those enclosing pooled passages. A document that somebody added
         # has no pooled elements; it can be graded as a whole.
         pooled = campaign.pooled(access.topic, doc) if in_pool else ()
-        asked = tuple(pooled or campaign.elements(doc).path[:1])
+        asked = pooled or campaign.elements(doc).path[:1]
     return answer(
         {
             "structure": structure(document, campaign.elements(doc), images) if text else None,
@@ -123,11 +120,11 @@ def _image_address(site: Site, topic: str, doc: str) -> Callable[[int, str], str
     directory = site.images
     if directory is None:
         return None
+    base = site.url(f"/api/topics/{quoted(topic)}/images")
 
     def address(element: int, name: str) -> str | None:
-        if find_image(directory, doc, name) is None:
-            return None
-        return site.url(f"/api/topics/{quoted(topic)}/images/{element}/{quoted(doc)}")
+        found = find_image(directory, doc, name)
+        return None if found is None else f"{base}/{element}/{quoted(doc)}"
 
     return address
 
@@ -275,10 +272,7 @@ def _settings(site: Site, visit: Visit, request: Request) -> Response:
         cues = convert(value, list[messages.Cue])
         if len(cues) > _MOST_CUES:
             raise Refusal(422, "message", f"Expected at most {_MOST_CUES} cue words.")
-        value = [
-            {"pattern": cue.pattern, "colour": cue.colour, "style": cue.style, "on": cue.on}
-            for cue in cues
-        ]
+        value = msgspec.to_builtins(cues)
     known = site.campaign.settings(access.assessor, access.topic)
     if key != "cues" and key not in known and len(known) >= _MOST_SETTINGS:
         raise Refusal(422, "message", "There are too many settings.")
@@ -289,48 +283,6 @@ def _settings(site: Site, visit: Visit, request: Request) -> Response:
 def _check_size(value: Any) -> None:
     if len(json.dumps(value)) > _MOST_PAYLOAD:
         raise Refusal(422, "message", f"Expected at most {_MOST_PAYLOAD} characters.")
-
-
-# -- the collection -------------------------------------------------------------------------------
-
-
-def query_text(request: Request, name: str, most: int = 400) -> str:
-    """Return a parameter of the address, or "" without it; refuse a long one."""
-    value = request.query_params.get(name, "")
-    if len(value) > most:
-        raise Refusal(422, "message", f"{name} may have at most {most} characters.")
-    return value
-
-
-def _search(site: Site, visit: Visit, request: Request) -> Response:
-    query = query_text(request, "q")
-    offset = request.query_params.get("offset", "0")
-    if not (offset.isascii() and offset.isdigit() and len(offset) < 7):
-        raise Refusal(422, "message", "The offset is not a number.")
-    found = site.campaign.search(query, MOST_FOUND, int(offset))
-    return answer({"query": query, "documents": _list_documents(site, visit, request, found)})
-
-
-def _browse(site: Site, visit: Visit, request: Request) -> Response:
-    after = query_text(request, "after", 2000)
-    found = site.campaign.browse(query_text(request, "prefix"), after, _MOST_BROWSED)
-    return answer(
-        {
-            "documents": _list_documents(site, visit, request, found),
-            "after": found[-1].doc if len(found) == _MOST_BROWSED else None,
-        }
-    )
-
-
-def _list_documents(
-    site: Site, visit: Visit, request: Request, found: list[CollectionDocument]
-) -> list[dict[str, Any]]:
-    """Return documents as JSON; if the request names a topic, add whether its pool has them."""
-    topic = request.query_params.get("topic")
-    if topic is None:
-        return [one._asdict() for one in found]
-    site.view(visit, request, topic)
-    return [{**one._asdict(), "in_pool": site.campaign.in_pool(topic, one.doc)} for one in found]
 
 
 # -- people ---------------------------------------------------------------------------------------
@@ -640,8 +592,6 @@ ENDPOINTS = (
     Endpoint("GET", f"{_TOPIC}/history", _history),
     Endpoint("POST", f"{_TOPIC}/events", _event),
     Endpoint("PUT", f"{_TOPIC}/settings", _settings),
-    Endpoint("GET", "/api/search", _search),
-    Endpoint("GET", "/api/browse", _browse),
     Endpoint("GET", "/api/users", _list_users, "organiser", by_token=True),
     Endpoint("POST", "/api/users", _change_user, "organiser", by_token=True, hashes=True),
     Endpoint("POST", "/api/users/import", _add_users, "organiser", by_token=True),

@@ -57,22 +57,14 @@ def judgements(
     topics : iterable of str, optional
         Topics to export; by default all.
     """
-    if isinstance(assessors, str):
-        assessors = (assessors,)
-    whose = None if assessors is None else frozenset(assessors)
-    which = frozenset(campaign.topics.ids if topics is None else topics)
     procedure = campaign.procedure
     has_text = procedure != "2003"
     chosen: list[tuple[str, str, State]] = []
     rows, flat, counts = [], list[tuple[int, int]](), list[int]()
     quotes: list[tuple[str, str, str]] = []
-    for assessor, topic, doc, _, state in campaign.assessments():
-        if (
-            (assessor == FINAL if whose is None else assessor not in whose)
-            or topic not in which
-            or (validated_only and not state.validated)
-        ):
-            continue
+    for assessor, topic, doc, state in _choose(
+        campaign, assessors, topics, validated_only=validated_only
+    ):
         chosen.append((topic, doc, state))
         document = campaign.document(doc)
         text, spans = document.text, state.spans if has_text else ()
@@ -97,6 +89,23 @@ def judgements(
         elements=_elements(campaign, chosen),
         header={"scale": procedure, "whitespace": campaign.collection.whitespace},
     )
+
+
+def _choose(
+    campaign: Campaign,
+    assessors: str | Iterable[str] | None,
+    topics: Iterable[str] | None,
+    *,
+    validated_only: bool,
+) -> Iterator[tuple[str, str, str, State]]:
+    """Yield assessor, topic, document and state of the assessments that are asked for."""
+    given = (assessors,) if isinstance(assessors, str) else assessors
+    whose = None if given is None else frozenset(given)
+    which = frozenset(campaign.topics.ids if topics is None else topics)
+    for assessor, topic, doc, _, state in campaign.assessments():
+        wanted = assessor != FINAL if whose is None else assessor in whose
+        if wanted and topic in which and (state.validated or not validated_only):
+            yield assessor, topic, doc, state
 
 
 def _elements(campaign: Campaign, chosen: Sequence[tuple[str, str, State]]) -> pl.DataFrame | None:
@@ -247,9 +256,27 @@ def import_judgements(
             f"several assessors judged the same documents ({', '.join(judged.assessors)}); "
             "choose one of them"
         )
-    _check_rows(campaign, judged)
+    lengths = campaign.collection.lengths(judged.doc)
+    problems: list[Problem] = []
+    for row in range(len(judged)):
+        topic = judged.topics[judged.topic[row]]
+        if topic not in campaign.topics:
+            message = f"topic {topic!r} is not in the campaign"
+            problems.append(judged.problem("campaign.unknown_topic", row, message))
+        if lengths[row] < 0:
+            message = f"document {judged.doc[row]!r} is not in the collection"
+            problems.append(judged.problem("collection.unknown_document", row, message))
+    if problems:
+        raise InputError(problems)
     placed = place_judgements(judged, campaign.collection)
-    _check_kind(campaign, placed)
+    if campaign.procedure == "2003":
+        lacks = (placed.header or {}).get("scale") != "2003"
+        text = "has no grades of 2003; the campaign grades elements (2003)"
+    else:
+        lacks = not placed.has_text
+        text = f"has no highlighted text; the campaign ({campaign.procedure}) needs it"
+    if lacks and bool(placed.relevant.any()):
+        raise InputError.at("campaign.procedure", placed.sources[0].path, None, text)
     states = _make_states(campaign, placed)
     counts = Counter[str]()
     for topic, doc, state in states:
@@ -274,35 +301,6 @@ def import_judgements(
             progress()
     names = ("imported", "unchanged", "kept", "outside", "validated", "added")
     return {name: counts[name] for name in names}
-
-
-def _check_rows(campaign: Campaign, judged: Judgements) -> None:
-    """Refuse topics and documents that the campaign lacks."""
-    lengths = campaign.collection.lengths(judged.doc)
-    problems: list[Problem] = []
-    for row in range(len(judged)):
-        topic = judged.topics[judged.topic[row]]
-        if topic not in campaign.topics:
-            message = f"topic {topic!r} is not in the campaign"
-            problems.append(judged.problem("campaign.unknown_topic", row, message))
-        if lengths[row] < 0:
-            message = f"document {judged.doc[row]!r} is not in the collection"
-            problems.append(judged.problem("collection.unknown_document", row, message))
-    if problems:
-        raise InputError(problems)
-
-
-def _check_kind(campaign: Campaign, judged: Judgements) -> None:
-    """Refuse judgements that lack the grades or text of the campaign's procedure."""
-    procedure = campaign.procedure
-    if procedure == "2003":
-        lacks = (judged.header or {}).get("scale") != "2003"
-        text = "has no grades of 2003; the campaign grades elements (2003)"
-    else:
-        lacks = not judged.has_text
-        text = f"has no highlighted text; the campaign ({procedure}) needs it"
-    if lacks and bool(judged.relevant.any()):
-        raise InputError.at("campaign.procedure", judged.sources[0].path, None, text)
 
 
 def _make_states(campaign: Campaign, judged: Judgements) -> list[tuple[str, str, State]]:
@@ -462,13 +460,9 @@ def list_decisions(
     for it (``highlight``, or None) and the time of the action (``at``). Decisions that were undone
     or replaced by later ones are in the log only.
     """
-    for assessor, topic, doc, _, state in campaign.assessments():
-        if (
-            (assessors is not None and assessor not in assessors)
-            or (topics is not None and topic not in topics)
-            or (validated_only and not state.validated)
-        ):
-            continue
+    for assessor, topic, doc, state in _choose(
+        campaign, assessors, topics, validated_only=validated_only
+    ):
         suggested = campaign.suggestions(assessor, topic, doc)
         decided = {(one.start, one.end): one for one in state.decisions}
         logged = campaign.actions(assessor, topic, doc)

@@ -21,7 +21,7 @@ from starlette.responses import RedirectResponse, Response
 
 from foveal.assess.accounts import FEWEST, check_password, encode_password
 from foveal.assess.adjudication import Case, cases
-from foveal.assess.api import COMBINATIONS, EXPORTS, MOST_FOUND, backup, export, query_text
+from foveal.assess.api import COMBINATIONS, EXPORTS, backup, export
 from foveal.assess.exporting import judgements
 from foveal.assess.messages import Join, JoinQuestion, PasswordChange, read_form, read_json
 from foveal.assess.people import FINAL
@@ -35,7 +35,9 @@ _LOG = logging.getLogger("foveal.assess")
 _NO_INVITATION = "This invitation was used, has expired or was replaced by a newer one."
 _VIEWED = 12
 """Number of documents in the list of recent ones."""
-_BROWSED = 50
+_FOUND, _BROWSED = 20, 50
+"""Numbers of documents on a page of search and of browsing."""
+_MOST_QUERY = 400
 _LOGGED = 100
 _MOST_DETAILS = 160
 """Largest number of characters shown for an entry of the log."""
@@ -54,7 +56,6 @@ def _home(site: Site, visit: Visit, _: Request) -> Response:
     return site.render(
         "home.html",
         visit,
-        here="home",
         topics=topics,
         titles={topic.id: topic.title or "" for topic in site.campaign.topics},
         next=waiting[0] if waiting else None,
@@ -86,7 +87,6 @@ def _pool(site: Site, visit: Visit, request: Request) -> Response:
     return site.render(
         "pool.html",
         visit,
-        here="pool",
         topic=campaign.topics[access.topic],
         may_act=access.may_act,
         documents=documents,
@@ -111,14 +111,17 @@ def _collection(site: Site, visit: Visit, request: Request) -> Response:
     """Show documents of the collection, found by search or browsing."""
     access = site.view(visit, request)
     given = request.query_params
-    q, prefix = query_text(request, "q").strip(), query_text(request, "prefix")
+    q, prefix = (given.get(name, "") for name in ("q", "prefix"))
+    if max(len(q), len(prefix)) > _MOST_QUERY:
+        raise Refusal(422, "message", f"A query may have at most {_MOST_QUERY} characters.")
+    q = q.strip()
     known, pooled = site.conditions(access), site.campaign.to_judge(access.assessor, access.topic)
     more: dict[str, Any] | None = None
     if q:
         offset = int(given["offset"]) if re.fullmatch("[0-9]{1,6}", given.get("offset", "")) else 0
-        found = site.campaign.search(q, MOST_FOUND, offset)
-        if len(found) == MOST_FOUND:
-            more = {"q": q, "offset": offset + MOST_FOUND}
+        found = site.campaign.search(q, _FOUND, offset)
+        if len(found) == _FOUND:
+            more = {"q": q, "offset": offset + _FOUND}
     else:
         found = site.campaign.browse(prefix, given.get("after", ""), _BROWSED)
         if len(found) == _BROWSED:
@@ -126,7 +129,6 @@ def _collection(site: Site, visit: Visit, request: Request) -> Response:
     return site.render(
         "collection.html",
         visit,
-        here="collection",
         topic=site.campaign.topics[access.topic],
         may_act=access.may_act,
         q=q,
@@ -161,7 +163,7 @@ def _article(site: Site, visit: Visit, request: Request) -> Response:
     """Render the frame of the article page; its script fetches the content."""
     site.view(visit, request)
     site.document(request.path_params["doc"])
-    return site.render("article.html", visit, here="article")
+    return site.render("article.html", visit)
 
 
 # -- organisers -----------------------------------------------------------------------------------
@@ -177,7 +179,6 @@ def _organise(site: Site, visit: Visit, _: Request) -> Response:
     return site.render(
         "organise.html",
         visit,
-        here="organise",
         campaign=campaign,
         pooled=sum(len(campaign.pool(topic.id)) for topic in campaign.topics),
         progress=progress,
@@ -192,7 +193,6 @@ def _people(site: Site, visit: Visit, _: Request) -> Response:
     return site.render(
         "people.html",
         visit,
-        here="people",
         users=campaign.users(),
         topics_of={user.name: campaign.assigned(user.name) for user in campaign.users()},
         invited=campaign.invitations(),
@@ -204,7 +204,6 @@ def _settings(site: Site, visit: Visit, _: Request) -> Response:
     return site.render(
         "campaign.html",
         visit,
-        here="campaign",
         formats=EXPORTS,
         combinations=COMBINATIONS,
         names=[user.name for user in site.campaign.users()],
@@ -220,13 +219,13 @@ def _agreement(site: Site, visit: Visit, _: Request) -> Response:
         found = agreement(judgements(site.campaign))
     except UsageError:  # no document has two assessors yet
         problem = "No document of a topic was validated by two assessors yet."
-        return site.render("agreement.html", visit, here="agreement", problem=problem, tables=[])
+        return site.render("agreement.html", visit, problem=problem, tables=[])
     together, tables = found.tables(), found.tables()
     for table, known in zip(found.tables(per_topic=True), together, strict=True):
         rows = tuple(row for row in table.rows if row not in known.rows)
         tables.append(replace(table, title=f"{table.title}, by topic", rows=rows, notes=()))
     problem = " ".join(found.notes)
-    return site.render("agreement.html", visit, here="agreement", problem=problem, tables=tables)
+    return site.render("agreement.html", visit, problem=problem, tables=tables)
 
 
 def _adjudicate(site: Site, visit: Visit, _: Request) -> Response:
@@ -248,7 +247,6 @@ def _adjudicate(site: Site, visit: Visit, _: Request) -> Response:
     return site.render(
         "adjudicate.html",
         visit,
-        here="adjudicate",
         rows=rows,
         next=waiting[0] if waiting else None,
         open=len(waiting),
@@ -280,7 +278,6 @@ def _log(site: Site, visit: Visit, request: Request) -> Response:
     return site.render(
         "log.html",
         visit,
-        here="log",
         names=[*(user.name for user in campaign.users()), FINAL],
         topics=campaign.topics.ids,
         assessor=assessor,
@@ -443,9 +440,7 @@ def _join(site: Site, _: Visit | None, request: Request) -> Response:
 def _account(site: Site, visit: Visit, _: Request) -> Response:
     user = site.campaign.user(visit.name)
     has_password = user is not None and user.password is not None
-    return site.render(
-        "account.html", visit, here="account", fewest=FEWEST, has_password=has_password
-    )
+    return site.render("account.html", visit, fewest=FEWEST, has_password=has_password)
 
 
 def _change_password(site: Site, visit: Visit, request: Request) -> Response:

@@ -140,21 +140,9 @@ def client_address(request: Request) -> str:
 
 
 class Site:
-    """A served campaign.
+    """A served campaign; `foveal.assess.server.create_app` explains the parameters.
 
-    Parameters
-    ----------
-    campaign : Campaign
-    local : LocalAccess, optional
-        The one-time link of a local server.
-    https : bool
-        Cookies are for HTTPS only.
-    cookie : str
-        The name of the session's cookie. Servers on one host need different names.
-    root : str
-        The prefix of all paths, such as ``/water``.
-    images : Path, optional
-        The directory of the images that documents name.
+    `cookie` is the name of the session's cookie, by which browsers tell servers on one host apart.
     """
 
     def __init__(
@@ -264,10 +252,9 @@ class Site:
 
     # -- permissions and documents ----------------------------------------------------------------
 
-    def view(self, visit: Visit, request: Request, topic: str | None = None) -> Permission:
+    def view(self, visit: Visit, request: Request) -> Permission:
         """Return the user's permissions on a topic; refuse the request if there are none."""
-        if topic is None:
-            topic = request.path_params["topic"]
+        topic = request.path_params["topic"]
         if topic not in self.campaign.topics:
             raise Refusal(404, "topic", "There is no such topic.")
         other = request.query_params.get("as")
@@ -313,11 +300,11 @@ class Site:
         visit: Visit | None,
         *,
         status: int = 200,
-        here: str = "",
         csrf: str = "",
         **given: Any,
     ) -> Response:
         """Render a page from a template."""
+        here = template.removesuffix(".html")
         about = None if visit is None else self.campaign.instructions()
         text = self.templates.get_template(template).render(
             user=visit, about=about, csrf=csrf if visit is None else visit.csrf, here=here, **given
