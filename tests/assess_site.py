@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import re
+import shutil
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +48,27 @@ POOL = """\
 """
 
 
-def make_campaign(
+@cache
+def _template() -> Path:
+    """The campaign of most tests, made once for all that this process runs."""
+    folder = Path(tempfile.mkdtemp(prefix="foveal-campaign-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _create(folder / "made")
+    return folder / "made"
+
+
+def make_campaign(folder: Path, **given: Any) -> Path:
+    """A campaign of a few documents, with an organiser and assessors who have a password.
+
+    Without options it is a copy, which has the identity of all other copies.
+    """
+    if given:
+        return _create(folder, **given)
+    shutil.copytree(_template(), folder, dirs_exist_ok=True)
+    return folder / "campaign.fva"
+
+
+def _create(
     folder: Path,
     *,
     documents: Mapping[str, str] = DOCUMENTS,
@@ -53,7 +77,6 @@ def make_campaign(
     assessors: tuple[str, ...] = ("ann", "bob"),
     **options: Any,
 ) -> Path:
-    """A campaign of a few documents, with an organiser and assessors who have a password."""
     source = folder / "documents"
     source.mkdir(parents=True)
     for name, text in documents.items():

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import json
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +96,27 @@ def index_of(folder: Path, documents: Mapping[str, str] = DOCUMENTS, **options: 
     return Collection.open(folder / "index.fvx")
 
 
-def make(folder: Path, name: str = "a.campaign", **given: Any) -> Campaign:
-    """A campaign with two assessors of all topics, in a folder with its index and documents."""
+@cache
+def _template() -> Path:
+    """The campaign of most tests, made once for all that this process runs."""
+    folder = Path(tempfile.mkdtemp(prefix="foveal-campaign-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _create(folder / "made").close()
+    return folder / "made"
+
+
+def make(folder: Path, **given: Any) -> Campaign:
+    """A campaign with two assessors of all topics, in a folder with its index and documents.
+
+    Without options it is a copy, which has the identity of all other copies.
+    """
+    if given:
+        return _create(folder, **given)
+    shutil.copytree(_template(), folder, dirs_exist_ok=True)
+    return Campaign.open(folder / "a.campaign")
+
+
+def _create(folder: Path, name: str = "a.campaign", **given: Any) -> Campaign:
     documents = given.pop("documents", DOCUMENTS)
     collection = given.pop("collection", None) or index_of(folder, documents)
     settings: dict[str, Any] = {

@@ -82,7 +82,7 @@ def test_what_can_still_be_read_can_be_exported(
     damage(campaign, "events")
     outcome = call(capsys, "assess", "export", campaign.name, "--all", "-o", "rescued.jsonl")
     assert outcome.code == 0, outcome
-    with make(campaign.parent, "new.campaign", collection=None) as made:
+    with make(campaign.parent, name="new.campaign") as made:
         pass
     outcome = call(capsys, "assess", "import", "new.campaign", "rescued.jsonl", "--assessor", ANN)
     assert outcome.code == 0, outcome

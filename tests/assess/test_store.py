@@ -341,7 +341,8 @@ def test_a_backup_is_a_campaign_that_finds_its_index(campaign: Campaign, tmp_pat
 
 def test_every_campaign_has_an_identity_of_its_own_which_backups_keep(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    with make(tmp_path) as campaign, make(tmp_path / "other") as other:
+    given = {"blind": True}  # made, not copied
+    with make(tmp_path, **given) as campaign, make(tmp_path / "other", **given) as other:
         assert campaign.identity != other.identity
         campaign.backup(tmp_path / "copy")
         with Campaign.open(tmp_path / "copy") as copy:

@@ -23,7 +23,7 @@ pytestmark = needs_browser
 @pytest.fixture
 def campaigns(tmp_path: Path) -> list[Path]:
     """Two campaigns with the same topics, documents and assessors."""
-    return [make_campaign(tmp_path / name) for name in ("first", "second")]
+    return [make_campaign(tmp_path / name, blind=True) for name in ("first", "second")]
 
 
 @pytest.fixture

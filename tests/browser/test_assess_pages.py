@@ -6,13 +6,14 @@ import re
 import sqlite3
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from assess_site import PASSWORD, make_campaign, served
+from assess_site import PASSWORD, clients, make_campaign, served
 from browser.barriers import barriers
 from browsing import Complaints, needs_axe, needs_browser
 from foveal.assess.accounts import LocalAccess
@@ -85,28 +86,32 @@ def arrived(browser: Any, url: str, name: str, **options: Any) -> Any:
     page.said = Complaints()
     page.on("console", lambda message: page.said.hear(message.text))
     page.on("pageerror", lambda error: page.said.append(str(error)))
-    page.goto(f"{url}/login")
-    page.fill("#name", name)
-    page.fill("#password", PASSWORD)
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"{url}/")
+    with clients(url, name) as (client,):
+        session = {"name": client.session, "value": client.http.cookies[client.session]}
+    page.context.add_cookies([{**session, "url": url}])
+    page.goto(f"{url}/")
     return page
+
+
+@contextmanager
+def at_home(browser: Any, url: str, name: str, **options: Any) -> Iterator[Any]:
+    """The same, closed in the end; it has complained about nothing."""
+    page = arrived(browser, url, name, **options)
+    yield page
+    assert page.said == []
+    page.context.close()
 
 
 @pytest.fixture
 def ann(browser: Any, url: str) -> Iterator[Any]:
-    page = arrived(browser, url, "ann")
-    yield page
-    assert page.said == []
-    page.context.close()
+    with at_home(browser, url, "ann") as page:
+        yield page
 
 
 @pytest.fixture
 def olga(browser: Any, url: str) -> Iterator[Any]:
-    page = arrived(browser, url, "olga")
-    yield page
-    assert page.said == []
-    page.context.close()
+    with at_home(browser, url, "olga") as page:
+        yield page
 
 
 def at(page: Any, path: str) -> None:
@@ -213,30 +218,22 @@ def test_everything_works_below_a_path_of_a_proxy(browser: Any, path: Path) -> N
 # -- home and pool --------------------------------------------------------------------------------
 
 
-def test_from_home_to_the_next_document_by_one_key_each(ann: Any) -> None:
+def test_topics_open_by_keys_and_mouse(browser: Any, finished: str) -> None:
+    with at_home(browser, finished, "ann") as ann:
+        ann.keyboard.press("ArrowDown")
+        ann.keyboard.press("ArrowDown")
+        assert ann.locator("tr:focus th").inner_text() == "2"
+        ann.keyboard.press("Enter")
+        at(ann, "/topics/2")
+        ann.keyboard.press("2")
+        at(ann, "/")
+        ann.locator("#topics tbody tr").nth(1).locator("td").first.click()
+        at(ann, "/topics/2")
+
+
+def test_keys_of_home_and_pool(ann: Any, url: str) -> None:
     ann.keyboard.press("Enter")
     at(ann, "/topics/1")
-    ann.keyboard.press("Enter")
-    at(ann, "/topics/1/documents/ferries")
-
-
-def test_arrows_walk_through_topics(ann: Any) -> None:
-    ann.keyboard.press("ArrowDown")
-    ann.keyboard.press("ArrowDown")
-    assert ann.locator("tr:focus th").inner_text() == "2"
-    ann.keyboard.press("Enter")
-    at(ann, "/topics/2")
-    ann.keyboard.press("2")
-    at(ann, "/")
-
-
-def test_a_row_opens_by_mouse_anywhere(ann: Any) -> None:
-    ann.locator("#topics tbody tr").nth(1).locator("td").first.click()
-    at(ann, "/topics/2")
-
-
-def test_keys_of_the_pool(ann: Any, url: str) -> None:
-    ann.goto(f"{url}/topics/1")
     statement = ann.locator(".statement dl")
     assert statement.is_visible()
     ann.keyboard.press("t")
@@ -250,15 +247,19 @@ def test_keys_of_the_pool(ann: Any, url: str) -> None:
     at(ann, "/topics/1")
     ann.keyboard.press("3")
     at(ann, "/topics/1/documents/ferries")
+    ann.locator("body[data-ready]").wait_for()
+    ann.keyboard.press("2")
+    at(ann, "/topics/1")
+    ann.keyboard.press("Enter")
+    at(ann, "/topics/1/documents/ferries")
 
 
 def test_one_goes_back_to_what_was_viewed_last(browser: Any, finished: str) -> None:
-    page = arrived(browser, finished, "ann")
-    page.goto(f"{finished}/topics/1")
-    assert page.locator(".viewed li").count() == 2
-    page.keyboard.press("1")
-    at(page, "/topics/1/documents/bridges")
-    page.context.close()
+    with at_home(browser, finished, "ann") as page:
+        page.goto(f"{finished}/topics/1")
+        assert page.locator(".viewed li").count() == 2
+        page.keyboard.press("1")
+        at(page, "/topics/1/documents/bridges")
 
 
 def test_the_filter_leaves_documents_by_name_and_state(browser: Any, finished: str) -> None:
@@ -298,25 +299,15 @@ def test_cue_words_are_saved_as_they_are_typed(ann: Any, url: str, path: Path) -
     ann.locator("#said", has_text="✓ Saved").wait_for()
     ann.reload()
     assert ann.locator(".cues li").count() == 0
-
-
-def test_a_cue_word_is_kept_by_who_leaves_at_once(ann: Any, url: str) -> None:
-    ann.goto(f"{url}/topics/1")
-    ann.keyboard.press("c")
-    ann.keyboard.type("river")
-    ann.goto(f"{url}/")
-    ann.goto(f"{url}/topics/1")
-    assert ann.locator(".cues input[type=text]").input_value() == "river"
-
-
-def test_a_broken_expression_is_told(ann: Any, url: str) -> None:
-    ann.goto(f"{url}/topics/1")
     ann.keyboard.press("c")
     ann.keyboard.type("ferr(")
-    assert ann.locator(".cues input[type=text]").get_attribute("aria-invalid") == "true"
+    word = ann.locator(".cues input[type=text]")
+    assert word.get_attribute("aria-invalid") == "true"
     ann.keyboard.type("y)")
-    assert ann.locator(".cues input[type=text]").get_attribute("aria-invalid") == "false"
-    ann.locator("#said", has_text="✓ Saved").wait_for()
+    assert word.get_attribute("aria-invalid") == "false"
+    ann.goto(f"{url}/")  # at once
+    ann.goto(f"{url}/topics/1")
+    assert word.input_value() == "ferr(y)"
 
 
 def test_a_document_is_found_and_added(ann: Any, url: str, path: Path) -> None:
