@@ -271,7 +271,8 @@ def test_the_outline_follows_reading_and_leads_to_headings(tab: Tab) -> None:
 
 def test_the_outline_by_keyboard(tab: Tab) -> None:
     tab.press("o")
-    focused = tab.page.locator(":focus")
+    focused = tab.page.locator("[role=treeitem]:focus")
+    focused.wait_for()
     tab.press("Home", "ArrowDown")
     assert focused.inner_text().strip() == "Section 1"
     tab.press("ArrowLeft")

@@ -212,6 +212,17 @@ def test_a_wide_table_scrolls_by_keys_and_a_click_in_it_is_in_the_text(shown: An
     eventually(tab, lambda: narrow.get_attribute("tabindex") is None)
 
 
+def test_a_wide_table_uses_the_room_beside_the_text(shown: Any) -> None:
+    tab = shown("tables", viewport={"width": 1440, "height": 900})
+    boxes = [
+        tab.page.locator(css).first.bounding_box()
+        for css in (".sheet", ".scroll >> nth=2", "#side")
+    ]
+    sheet, frame, side = ((box["x"], box["x"] + box["width"]) for box in boxes)
+    assert sheet[1] + 100 < frame[1] <= side[0]
+    assert frame[0] == pytest.approx(sheet[0], abs=2)
+
+
 def test_cells_of_ieee_articles_span_columns(shown: Any) -> None:
     tab = shown("ieee")
     boxes = tab.page.locator("#text").evaluate(BOXES)
@@ -361,6 +372,12 @@ def test_words_of_neighbours_are_apart(shown: Any) -> None:
         left, right = tab.points(one), tab.points(other)
         assert right[0] - left[2] > 3, (one, other)
     assert content(tab, "[data-tag=kwd]:nth-child(2)", "::before") == '"· "'
+    size = "node => parseFloat(getComputedStyle(node).fontSize)"
+    mark, name = (
+        tab.page.locator(f"[data-tag=contrib] {css}").first.evaluate(size)
+        for css in ("[data-tag=sup]", "[data-tag=name]")
+    )
+    assert mark == pytest.approx(0.75 * name)  # a raised number, once smaller
 
 
 def test_lists_are_numbered_as_their_kind_says(shown: Any) -> None:
