@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from foveal.assess.actions import Action
+from foveal.assess.actions import Action, History, State
 from foveal.assess.documents import Elements
 from foveal.assess.store import Campaign, Saved
 from foveal.collection import Collection, build_index
@@ -138,6 +138,15 @@ def make_version_1(path: Path) -> None:
             "ALTER TABLE documents DROP COLUMN markup; DELETE FROM meta WHERE key = 'identity'; "
             "PRAGMA user_version = 1;"
         )
+
+
+def replay(campaign: Campaign) -> list[tuple[str, str, str, int, State]]:
+    """The assessments as the log leads to them."""
+    found = []
+    for assessor, topic, doc, *_ in campaign.assessments():
+        history = History(action for action, _ in campaign.actions(assessor, topic, doc))
+        found.append((assessor, topic, doc, history.version, history.state))
+    return found
 
 
 _numbers = itertools.count()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assess.campaigns import POOL, TOPICS, act, index_of, pool_text
+from assess.campaigns import POOL, TOPICS, act, index_of, pool_text, replay
 from command import Outcome, call
 from foveal.assess.accounts import check_password
 from foveal.assess.actions import EntryPoint, Highlight, Validate
@@ -304,9 +304,7 @@ def test_a_backup_is_whole_while_others_write(made: Assess) -> None:
         with Campaign.open(f"copy{number}") as copy:
             (found,) = copy.reading().execute("PRAGMA integrity_check").fetchone()
             assert found == "ok"
-            before = list(copy.assessments())
-            copy.rebuild()
-            assert list(copy.assessments()) == before
+            assert list(copy.assessments()) == replay(copy)
     assert made.refused("backup", "c", "copy0") == [
         "copy0: is there already; nothing is written over it"
     ]

@@ -511,7 +511,11 @@ class Campaign(People):
                     "client_at, actor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (uuid, *key, version, action.kind, payload, self._time(), client_at, actor),
                 )
-                self._keep(connection, key, version, state)
+                figures = len(state.spans), relevant(self.procedure, state), state.validated
+                connection.execute(
+                    "INSERT OR REPLACE INTO assessments VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (*key, version, dumps(state.to_json()), *figures),
+                )
             history.add(action)  # only now: a commit may fail
             return _outcome(history)
 
@@ -530,23 +534,6 @@ class Campaign(People):
         text = self.document(doc)
         sent: dict[str, Any] = {"length": text.length, "digest": text.sha256, "actor": actor}
         return self.act(assessor, topic, doc, uuid, base, Replace(state), **sent)
-
-    def _keep(self, connection: sqlite3.Connection, key: Key, version: int, state: State) -> None:
-        """Store the state that the log leads to."""
-        found = (len(state.spans), relevant(self.procedure, state), state.validated)
-        connection.execute(
-            "INSERT OR REPLACE INTO assessments VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (*key, version, dumps(state.to_json()), *found),
-        )
-
-    def rebuild(self) -> None:
-        """Compute all states from the log again."""
-        with self.writing() as connection:
-            connection.execute("DELETE FROM assessments")
-            rows = connection.execute("SELECT DISTINCT assessor, topic, doc FROM actions")
-            for assessor, topic, doc in rows.fetchall():
-                history = self._history(connection, (assessor, topic, doc))
-                self._keep(connection, (assessor, topic, doc), history.version, history.state)
 
     # -- events: views, time spent, settings ------------------------------------------------------
 
