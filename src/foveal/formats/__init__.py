@@ -277,8 +277,10 @@ def read_judgements(
         Count the fields that are not known, for `Judgements.unread`.
     """
     files = list_files(paths, "judgements")
-    sources = (Source.of(file, thorough=thorough) for file in files)
-    parts = [parse_file(source, "judgements", texts).checked() for source in sources]
+    parts = []
+    for file in files:
+        source = file if isinstance(file, Source) else Source.open(file, thorough=thorough)
+        parts.append(parse_file(source, "judgements", texts).checked())
     return parts[0] if len(parts) == 1 else Judgements.merged(parts)
 
 
