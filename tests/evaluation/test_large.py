@@ -241,6 +241,15 @@ def written(folder: Path, text: str, name: str = "x.run") -> Path:
     return path
 
 
+def test_the_highest_grade_is_that_of_all_topics(tmp_path: Path) -> None:
+    graded = "".join(f"{t} 0 D{d} {3 if t == 5 else 1}\n" for t in range(1, 6) for d in range(3))
+    ranked = "".join(f"{t} Q0 D{d} {d} {9 - d} run\n" for t in range(1, 6) for d in range(3))
+    qrels, run = written(tmp_path, graded, "qrels"), written(tmp_path, ranked)
+    at_once = outcome(run, qrels, ["ERR@5"], None)
+    assert outcome(run, qrels, ["ERR@5"], 60) == at_once
+    assert at_once.startswith("{")
+
+
 def run_of(*results: tuple[int, str], name: str = "mine") -> str:
     return "".join(f"{topic} Q0 {doc} 1 1 {name} 0 10\n" for topic, doc in results)
 

@@ -450,7 +450,7 @@ class GroupedEvaluation(Evaluation):
         self._prepared: list[tuple[list[Range], dict[str, Any], dict[str, Any]]] = []
         said, true = set[str](), set[str]()
         for gold, assessor in zip(self.golds, self.assessors, strict=True):
-            notes, places = set(list_notes(self.scored, gold)), list[Range]()
+            notes, places, highest = set(list_notes(self.scored, gold)), list[Range](), 0.0
             said |= notes
             for own in self._load(chosen):
                 # The rows of other topics show what is true of all judgements.
@@ -458,6 +458,7 @@ class GroupedEvaluation(Evaluation):
                 every = Judgements.merged([others, own], several=False, distinct=False)
                 combined = every.combined(assessor or self.options.assessors)
                 one = Gold(combined, mean_length=self.mean_length)
+                highest = max(highest, one.highest_grade)
                 notes.intersection_update(list_notes(self.scored, one))
                 places.append(self._put(one.judgements.for_topics(own.topics)))
             true |= notes
@@ -466,6 +467,7 @@ class GroupedEvaluation(Evaluation):
             documents = {"documents": (KeyTable(table["doc"]), length)}
             facts = {
                 "is_part": True,
+                "highest_grade": highest,
                 "no_bep": bool(relevant.any()) and not table["entry"].any(),
                 "unmeasured": bool((length[relevant] < 0).any()),
             }

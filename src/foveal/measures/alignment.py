@@ -142,6 +142,17 @@ class Gold(_WithCache):
         self.mean_length = mean_length
 
     @cached_property
+    def highest_grade(self) -> float:
+        """Highest grade of a document or passage, in all judgements if these are a part."""
+        judged = self.judgements
+        highest = float(judged.relevant.any())
+        if judged.document_grade is not None:
+            highest = max(highest, judged.document_grade.max(initial=0.0))
+        if judged.evidence is not None:
+            highest = max(highest, judged.evidence["grade"].to_numpy().max(initial=0.0))
+        return highest
+
+    @cached_property
     def element_size(self) -> Ints:
         """Sum of rsize over the assessed elements of each topic."""
         elements, n = self.judgements.elements, len(self.topics)

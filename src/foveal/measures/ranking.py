@@ -354,17 +354,14 @@ class ExpectedReciprocalRank(RankedMeasure):
     )
 
     def check_gold(self, gold: Gold) -> None:
-        largest = float(self.list_sought(gold).grade.max(initial=0.0))
-        if self.max_grade is not None and self.max_grade < largest:
+        if self.max_grade is not None and self.max_grade < gold.highest_grade:
             raise UsageError(
-                f"{self}: the judgements have a grade of {largest:g}; expected a max_grade of "
-                f"{largest:g} or more"
+                f"{self}: the judgements have a grade of {gold.highest_grade:g}; expected a "
+                f"max_grade of {gold.highest_grade:g} or more"
             )
 
     def score_ranking(self, found: Ranking, alignment: Alignment) -> Floats:
-        highest = self.max_grade
-        if highest is None:
-            highest = float(self.list_sought(alignment.gold).grade.max(initial=0.0))
+        highest = alignment.gold.highest_grade if self.max_grade is None else self.max_grade
         satisfied = (np.exp2(np.maximum(found.grade, 0.0)) - 1) / 2**highest
         # The probability that nothing above satisfied: a row of ranks for each topic.
         counts, rank = np.diff(found.bounds), found.rank
