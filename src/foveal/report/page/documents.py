@@ -29,7 +29,7 @@ _RELEVANT, _OTHERS = 30, 5
 """Largest numbers of relevant and of other documents of a topic."""
 _EACH = 10
 """Largest number of results of a run in a document."""
-_RESULT_BYTES, _VIEW_BYTES, _TEXT_BYTES = 5, 40, 600
+_RESULT_BYTES, _VIEW_BYTES, _TEXT_BYTES = 7, 40, 600
 """What a result, a view and its text take in the page, compressed: a first guess."""
 _STORED = 50_000
 """Bytes up to which the documents of a page are not compressed."""
