@@ -151,10 +151,8 @@ def report_page(
         by=leading,
         command=command,
     )
-    n, source = (
-        len(results.topics),
-        texts if documents is None else SourceTexts(documents, name_from),
-    )
+    n = len(results.topics)
+    source = texts if documents is None else SourceTexts(documents, name_tag=name_from)
     left = max(LARGEST, _PER_TOPIC * n) - len(render_page(data, "").encode())
     data["documents"], packed = document_views(
         gold,

@@ -1,4 +1,4 @@
-"""The documents of the page: what is relevant in them, what runs returned, and excerpts."""
+"""The documents of the page: relevant passages, results of runs, and excerpts of texts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STORED = 50_000
 
 
 class Excerpts(NamedTuple):
-    """What to show of texts: the first of `_EXCERPTS` that fits into the page is taken."""
+    """Limits of the parts of texts that are shown; the first of `_EXCERPTS` that fits is taken."""
 
     whole: int
     """Characters of a text that is shown whole."""

@@ -84,7 +84,11 @@ function textOf(view, own, run) {
 const MOST_STRIPS = 12;
 function documents() {
   const place = $("document-view");
-  if (DOCS === null) { put(place, note("The documents are being unpacked.")); return; }
+  if (DOCS === null) {
+    put(place, note("DecompressionStream" in window ? "The documents are being unpacked."
+      : "This browser cannot unpack the documents; browsers since 2023 can."));
+    return;
+  }
   const order = topicsShown().filter(t => VIEWS.has(t));
   if (!order.length) {
     put(place, note(VIEWS.size ? "No topic that is shown has a document here."

@@ -53,7 +53,7 @@ readAddress();
 draw([runs]);
 setTimeout(async () => {
   draw([graphs, pairs, topics]);
-  await unpackDocuments();
+  if ("DecompressionStream" in window) await unpackDocuments();
   draw([documents]);
   if (state.at !== null) $(state.at)?.scrollIntoView();
   document.body.dataset.ready = "yes";
