@@ -46,8 +46,8 @@ const swatch = (i, width = 34) => s("svg", { width, height: 12, "aria-hidden": "
 function legend(root) {
   const emphasise = run => root().querySelectorAll("[data-series]").forEach(line =>
     line.classList.toggle("faded", run !== null && Number(line.dataset.series) !== run));
-  const drawn = runsDrawn();
-  return h("ul", { class: "legend", "aria-label": "Runs drawn" }, runsShown().map(i => {
+  const drawn = runsDrawn(), listed = runsShown().filter(i => !onPaper() || drawn.has(i));
+  return h("ul", { class: "legend", "aria-label": "Runs drawn" }, listed.map(i => {
     const box = h("input", { type: "checkbox", id: `legend-${i}` });
     box.checked = drawn.has(i);
     box.addEventListener("change", () => {
