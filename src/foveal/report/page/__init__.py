@@ -169,10 +169,8 @@ def report_page(
         bounded = evaluate(list(runs), given, columns, bounds=True, **options)
         (table,) = tabulate_bounds(bounded.only(results.measures))
         data["bounds"] = {"header": table.header, "rows": table.rows, "notes": table.notes}
-    n, source = (
-        len(results.topics),
-        texts if documents is None else SourceTexts(documents, name_from),
-    )
+    n = len(results.topics)
+    source = texts if documents is None else SourceTexts(documents, name_tag=name_from)
     left = max(LARGEST, _PER_TOPIC * n) - len(render_page(data, "").encode())
     data["documents"], packed = document_views(
         gold,

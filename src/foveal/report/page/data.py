@@ -176,10 +176,11 @@ def collect(
         if group is None and stored:
             found["values"], stored = pack(results.values[:, :, k].ravel().tolist()), stored - 1
         if pairs is not None:
+            p = pairs.adjusted["t"]  # rounding must not turn a verdict over
             found |= {
                 "means": pairs.scores.means.tolist(),
                 "tested": len(pairs.scores.topics),
-                "p": pack(pairs.adjusted["t"].tolist()),
+                "p": pack(np.where(pairs.significant, np.minimum(p, 0.0499), p).tolist()),
                 "effect": pack(np.clip(pairs.effect, -99, 99).tolist()),
             }
             if n <= _MOST_LETTERS:
@@ -198,7 +199,6 @@ def collect(
     titles = {} if topics is None else {own.id: own.title or own.description for own in topics}
     shares = results.meta["unjudged"]["judged"]
     unknown = np.full(len(results.topics), np.nan)
-    shown = results.counted
     return {
         "runs": list(results.runs),
         "topics": {
@@ -213,7 +213,9 @@ def collect(
         "by": labels.index(by),
         "cells": [list(row[1:]) for row in table.rows],
         "best": sorted([i, j - 1] for i, j in table.best),
-        "overall": [[None if np.isnan(v) else v for v in row] for row in results.overall.tolist()],
+        "overall": [
+            [v if math.isfinite(v) else None for v in row] for row in results.overall.tolist()
+        ],
         "rule": _RULE,
         "answers": [answer(results, compared.get(label), label) for label in labels],
         "curves": [_describe_graph(graph) for graph in graphs],
@@ -226,18 +228,18 @@ def collect(
                 else [scaled(mean) for mean in own.overlap[counts_here].mean(axis=0).tolist()],
                 "unjudged": None if (share := shares.get(run)) is None else scaled(1 - share),
             }
-            for run, own, counts_here in zip(results.runs, profiles, shown, strict=True)
+            for run, own, counts_here in zip(results.runs, profiles, results.counted, strict=True)
         ],
         "characters": pack(
             value / 1e4  # whole characters
-            for own, counts_here in zip(profiles, shown, strict=True)
+            for own, counts_here in zip(profiles, results.counted, strict=True)
             for value in np.where(
                 counts_here, unknown if own.characters is None else own.characters, np.nan
             ).tolist()
         ),
         "repeated": pack(
             value
-            for own, counts_here in zip(profiles, shown, strict=True)
+            for own, counts_here in zip(profiles, results.counted, strict=True)
             for value in np.where(
                 counts_here, unknown if own.overlap is None else own.overlap[:, 2], np.nan
             ).tolist()

@@ -1,4 +1,4 @@
-"""The documents of the page: what is relevant in them, what runs returned, and excerpts."""
+"""The documents of the page: relevant passages, results of runs, and excerpts of texts."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _RELEVANT, _OTHERS = 30, 5
 """Largest numbers of relevant and of other documents of a topic."""
 _EACH = 10
 """Largest number of results of a run in a document."""
-_RESULT_BYTES, _VIEW_BYTES, _TEXT_BYTES = 5, 40, 600
+_RESULT_BYTES, _VIEW_BYTES, _TEXT_BYTES = 7, 40, 600
 """What a result, a view and its text take in the page, compressed: a first guess."""
 _STORED = 50_000
 """Bytes up to which the documents of a page are not compressed."""
 
 
 class Excerpts(NamedTuple):
-    """What to show of texts: the first of `_EXCERPTS` that fits into the page is taken."""
+    """Limits of the parts of texts that are shown; the first of `_EXCERPTS` that fits is taken."""
 
     whole: int
     """Characters of a text that is shown whole."""

@@ -40,13 +40,14 @@ function frame(width, height, xs, ys, names, log = false, left = 56) {
   return { root, x, y };
 }
 const swatch = (i, width = 34) => s("svg", { width, height: 12, "aria-hidden": "true" },
-  s("line", { x1: 1, x2: width - 1, y1: 6, y2: 6, stroke: colour(i), "stroke-width": 3, "stroke-dasharray": dash(i) }));
+  s("line", { x1: 1, x2: width - 1, y1: 6, y2: 6, stroke: colour(i), "stroke-width": 3,
+    "stroke-dasharray": dash(i) }));
 // The names of runs, which choose what is drawn and show their lines.
 function legend(root) {
   const emphasise = run => root().querySelectorAll("[data-series]").forEach(line =>
     line.classList.toggle("faded", run !== null && Number(line.dataset.series) !== run));
-  const drawn = runsDrawn();
-  return h("ul", { class: "legend", "aria-label": "Runs drawn" }, runsShown().map(i => {
+  const drawn = runsDrawn(), listed = runsShown().filter(i => !onPaper() || drawn.has(i));
+  return h("ul", { class: "legend", "aria-label": "Runs drawn" }, listed.map(i => {
     const box = h("input", { type: "checkbox", id: `legend-${i}` });
     box.checked = drawn.has(i);
     box.addEventListener("change", () => {
@@ -69,6 +70,7 @@ const span = once(k => {
 });
 function shares(values, [low, high], bins) {
   const counts = new Array(bins).fill(0);
-  for (const v of values) counts[Math.min(bins - 1, Math.max(0, Math.floor((v - low) / (high - low || 1) * bins)))] += 1;
+  for (const v of values) counts[Math.min(bins - 1,
+    Math.max(0, Math.floor((v - low) / (high - low || 1) * bins)))] += 1;
   return counts.map(n => n / Math.max(1, values.length));
 }

@@ -1,7 +1,8 @@
 // Tables and figures as text to paste elsewhere.
 
 const LATEX = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}",
-  "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}", "−": "$-$", "–": "--", "…": "\\ldots{}" };
+  "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}", "−": "$-$", "–": "--",
+    "…": "\\ldots{}" };
 const inLatex = text => text.replace(/[\\~^<>|−–…&%$#_{}]/g, c => LATEX[c] ?? `\\${c}`);
 const inMarkdown = text => text.replace(/[\\`*_[\]|<>]/g, c => `\\${c}`).replace(/\n/g, " ");
 const inCsv = text => /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
@@ -58,7 +59,8 @@ function copyButtons(name, table, figure = null) {
   const asked = table === null ? [] : Object.keys(TEXT_FORMS).map(form => button(form,
     () => copy(TEXT_FORMS[form](table()), form), { "aria-label": `Copy ${name} as ${form}` }));
   if (figure !== null) {
-    asked.push(button("SVG", () => copy(asSvg(figure()), "SVG"), { "aria-label": `Copy ${name} as SVG` }));
+    asked.push(button("SVG", () => copy(asSvg(figure()), "SVG"),
+      { "aria-label": `Copy ${name} as SVG` }));
   }
   return h("div", { class: "copy", role: "group", "aria-label": `Copy ${name}` }, "Copy as ", asked);
 }

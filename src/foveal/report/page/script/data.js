@@ -45,9 +45,12 @@ const columnOf = (k, group) => group === null ? k
 const signOf = k => D.measures[k].sign || 1;
 
 const four = value => value === null ? "-" : (value / 1e4).toFixed(4);
-const signed = value => value === null ? "-" : (value > 0 ? "+" : "") + value.toFixed(4).replace("-", "−");
+const signed = value => value === null ? "-" : (value > 0 ? "+" : "") +
+  value.toFixed(4).replace("-", "−");
 const shownValue = (k, value) =>
   value === null ? "-" : D.measures[k].whole ? String(Math.round(value / 1e4)) : four(value);
+const saidEffect = (d, digits = 2) => d === null ? "-" : Math.abs(d) >= 99 ? "∞"
+  : (d > 0 ? "+" : "") + d.toFixed(digits).replace("-", "−");
 const saidP = p => p === null ? "-" : p < .00005 ? "< 0.0001" : p.toFixed(4);
 const percent = value => value === null ? "-" : `${(value / 100).toFixed(1)} %`;
 

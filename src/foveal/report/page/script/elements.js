@@ -23,7 +23,8 @@ const put = (node, ...children) =>
   node.replaceChildren(...children.flat(Infinity).filter(c => c !== null && c !== undefined));
 const button = (text, onclick, attributes = {}) =>
   h("button", { type: "button", ...attributes, onclick }, text);
-const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+const withCommas = n => n.toLocaleString("en");
+const plural = (n, word) => `${withCommas(n)} ${word}${n === 1 ? "" : "s"}`;
 
 // A choice; its id keeps the focus where it is when the part around it is drawn again.
 function select(label, id, options, value, change) {

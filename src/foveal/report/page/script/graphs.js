@@ -10,7 +10,8 @@ const GRAPHS = [
 
 function graphs() {
   const at = Math.min(state.graph, GRAPHS.length - 1), panel = $("panel");
-  put($("tabs"), GRAPHS.map(([name], i) => button(name, () => update({ graph: i }, [graphs]), { role: "tab", id: `tab-${i}`,
+  put($("tabs"), GRAPHS.map(([name], i) => button(name, () => update({ graph: i }, [graphs]),
+    { role: "tab", id: `tab-${i}`,
     "aria-controls": "panel", "aria-selected": String(i === at), tabindex: i === at ? 0 : -1 })));
   panel.setAttribute("aria-labelledby", `tab-${at}`);
   panel.replaceChildren();
@@ -18,7 +19,8 @@ function graphs() {
 }
 $("tabs").addEventListener("keydown", event => {
   const last = GRAPHS.length - 1, at = Math.min(state.graph, last);
-  const to = { ArrowRight: at === last ? 0 : at + 1, ArrowLeft: at ? at - 1 : last, Home: 0, End: last }[event.key];
+  const to = { ArrowRight: at === last ? 0 : at + 1, ArrowLeft: at ? at - 1 : last, Home: 0,
+    End: last }[event.key];
   if (to === undefined) return;
   update({ graph: to }, [graphs]);
   $(`tab-${to}`).focus();

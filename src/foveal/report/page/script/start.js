@@ -4,7 +4,8 @@ let waiting = 0;
 for (const id of ["filter", "find"]) {
   $(id).addEventListener("input", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => update({ [id]: $(id).value }), TOPICS.length * RUNS.length > 5000 ? 150 : 0);
+    waiting = setTimeout(() => update({ [id]: $(id).value }),
+      TOPICS.length * RUNS.length > 5000 ? 150 : 0);
   });
 }
 $("only").addEventListener("change", () => update({ only: $("only").checked }));
@@ -42,7 +43,8 @@ addEventListener("afterprint", () => {
 let width = innerWidth, resizing = 0;
 addEventListener("resize", () => {
   clearTimeout(resizing);
-  resizing = setTimeout(() => { if (innerWidth !== width && !onPaper()) { width = innerWidth; draw(); } }, 150);
+  resizing = setTimeout(() => { if (innerWidth !== width && !onPaper()) { width = innerWidth; draw(); } },
+    150);
 });
 addEventListener("hashchange", () => { readAddress(); draw(); });
 
@@ -51,7 +53,7 @@ readAddress();
 draw([runs]);
 setTimeout(async () => {
   draw([graphs, pairs, topics]);
-  await unpackDocuments();
+  if ("DecompressionStream" in window) await unpackDocuments();
   draw([documents]);
   if (state.at !== null) $(state.at)?.scrollIntoView();
   document.body.dataset.ready = "yes";

@@ -3,7 +3,8 @@
 const STARTING = {
   measure: D.measures[D.by].group === null ? D.by : labels.indexOf(D.measures[D.by].base),
   group: D.measures[D.by].group, baseline: null, filter: "", picked: new Set(), only: false,
-  sort: null, find: "", graph: 0, curve: 0, one: null, two: null, kind: "all", order: "number", down: false,
+  sort: null, find: "", graph: 0, curve: 0, one: null, two: null, kind: "all", order: "number",
+    down: false,
   topic: null, doc: null, zoom: null, text: "all", at: null,
 };
 const state = { ...STARTING };
@@ -15,16 +16,20 @@ const ofRun = [i => RUNS[i], runAt];
 const number = [String, text => Math.max(0, Number.parseInt(text, 10) || 0)];
 const flag = [() => "1", text => text === "1"];
 const IN_ADDRESS = {
-  measure: [k => labels[k], text => bases.includes(labels.indexOf(text)) ? labels.indexOf(text) : STARTING.measure],
+  measure: [k => labels[k], text => bases.includes(labels.indexOf(text)) ? labels.indexOf(text)
+    : STARTING.measure],
   group: [name => name ?? "all", name => groupNames.includes(name) ? name : null],
   baseline: ofRun, filter: plain, only: flag, sort: plain, find: plain, graph: number, curve: number,
   picked: [set => JSON.stringify([...set].map(i => RUNS[i])), text => {
-    try { return new Set(JSON.parse(text).map(runAt).filter(i => i !== null)); } catch { return new Set(); }
+    try { return new Set(JSON.parse(text).map(runAt).filter(i => i !== null)); } catch { return new Set();
+      }
   }],
   one: ofRun, two: ofRun, kind: plain, order: plain, down: flag,
   topic: [t => TOPICS[t], text => TOPICS.includes(text) ? TOPICS.indexOf(text) : null],
-  doc: plain, text: [v => typeof v === "number" ? RUNS[v] : `:${v}`, v => v[0] === ":" ? v.slice(1) : runAt(v) ?? "all"],
-  zoom: [([from, to]) => `${from}-${to}`, text => /^\d+-\d+$/.test(text) ? text.split("-").map(Number) : null],
+  doc: plain, text: [v => typeof v === "number" ? RUNS[v] : `:${v}`,
+    v => v[0] === ":" ? v.slice(1) : runAt(v) ?? "all"],
+  zoom: [([from, to]) => `${from}-${to}`, text => /^\d+-\d+$/.test(text) ? text.split("-").map(Number)
+    : null],
   at: plain,
 };
 const same = (a, b) => a === b || (a instanceof Set && !a.size && !b.size);
@@ -99,14 +104,17 @@ function figures(k = state.measure) {
         means: RUNS.map((_, i) => D.overall[i][column]), texts: RUNS.map((_, i) => D.cells[i][column]),
         limits: RUNS.map((_, i) => own.limits?.[i]?.map(v => v / 1e4) ?? null),
         difference: (i, j) => compared ? own.means[i] - own.means[j]
-          : D.overall[i][column] === null || D.overall[j][column] === null ? null : D.overall[i][column] - D.overall[j][column],
+          : D.overall[i][column] === null || D.overall[j][column] === null ? null
+            : D.overall[i][column] - D.overall[j][column],
         p: (i, j) => compared && i !== j ? pOf(column)[pairAt(i, j)] / 1e4 : null,
-        effect: (i, j) => compared && i !== j ? (i < j ? 1 : -1) * effectOf(column)[pairAt(i, j)] / 1e4 : null,
+        effect: (i, j) => compared && i !== j ? (i < j ? 1 : -1) * effectOf(column)[pairAt(i, j)] / 1e4
+          : null,
         letters: own.letters ?? null, ranks: own.ranks ?? null, compared,
       };
     }
     const topics = topicsShown(), values = valuesOf(k), whole = D.measures[k].whole;
-    const known = RUNS.map((_, i) => topics.map(t => values[i][t]).filter(v => v !== null).map(v => v / 1e4));
+    const known = RUNS.map((_, i) => topics.map(t => values[i][t]).filter(v => v !== null)
+      .map(v => v / 1e4));
     const all = known.map(v => v.length ? describe(v) : null);
     const means = all.map(own => own && (whole ? own.n * own.mean : own.mean));
     const shared = topics.filter(t => values.every(own => own[t] !== null));
@@ -121,10 +129,12 @@ function figures(k = state.measure) {
     return {
       column, searched: true, count: shared.length, means,
       texts: means.map(v => v === null ? "-" : whole ? String(Math.round(v)) : v.toFixed(4)),
-      limits: all.map(own => own === null || own.half === null || whole ? null : [own.mean - own.half, own.mean + own.half]),
+      limits: all.map(own => own === null || own.half === null || whole ? null
+        : [own.mean - own.half, own.mean + own.half]),
       difference: (i, j) => i === j ? 0 : between(i, j, (at, way) => way * tests[at].mean),
       p: (i, j) => between(i, j, at => corrected[at]),
-      effect: (i, j) => between(i, j, (at, way) => tests[at].effect === null ? null : way * tests[at].effect),
+      effect: (i, j) => between(i, j, (at, way) => tests[at].effect === null ? null
+        : way * tests[at].effect),
       letters: null, ranks: null, compared: D.measures[k].sign !== 0 && shared.length > 1,
     };
   });
@@ -150,5 +160,6 @@ function pair() {
   const order = ranked(), one = state.one ?? baseline();
   return [one, state.two ?? order.find(i => i !== one) ?? null];
 }
-const verdictOf = (k, difference, p) => p === null || !D.measures[k].sign ? "" : p >= .05 ? "may be chance"
+const verdictOf = (k, difference, p) => p === null || !D.measures[k].sign ? "" : p >= .05
+  ? "may be chance"
   : difference * signOf(k) > 0 ? "better" : "worse";

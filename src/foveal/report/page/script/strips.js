@@ -68,52 +68,66 @@ function clampZoom([from, to], length) {
 function stripOf(view, length, runs, zoom, width) {
   const row = 20, most = width > 700 ? 26 : 14;
   const left = 16 + 7 * Math.max(8, Math.min(most, ...[Math.max(8, ...runs.map(i => RUNS[i].length))]));
-  const x = at => left + (Math.min(Math.max(at, zoom[0]), zoom[1]) - zoom[0]) / Math.max(zoom[1] - zoom[0], 1) * (width - left - 8);
+  const x = at => left + (Math.min(Math.max(at, zoom[0]),
+    zoom[1]) - zoom[0]) / Math.max(zoom[1] - zoom[0], 1) * (width - left - 8);
   const height = row * (runs.length + 2) + 26;
-  const root = svg(width, height, `Where ${view.doc} is relevant and what ${plural(runs.length, "run")} returned of it, ` +
+  const root = svg(width, height, `Where ${view.doc} is relevant and what ${plural(runs.length,
+    "run")} returned of it, ` +
     `characters ${zoom[0]} to ${zoom[1]}; the numbers are in the table below`);
   const short = shortener(runs.map(i => RUNS[i]), most);
-  const name = (text, at, full = text) => root.append(s("text", { x: left - 8, y: row * at + 14, "text-anchor": "end" }, text, s("title", {}, full)));
+  const name = (text, at, full = text) => root.append(s("text",
+    { x: left - 8, y: row * at + 14, "text-anchor": "end" }, text, s("title", {}, full)));
   name("relevant", 0);
   name("coverage", 1);
-  view.spans.filter(span => inside(span, zoom)).forEach(([a, b]) => root.append(s("rect", { x: x(a), y: 3, fill: "var(--mark)",
+  view.spans.filter(span => inside(span, zoom)).forEach(([a, b]) =>
+    root.append(s("rect", { x: x(a), y: 3, fill: "var(--mark)",
     width: Math.max(2, x(b) - x(a)), height: 13 }, s("title", {}, `relevant: ${a} to ${b}`))));
   if (view.bep >= zoom[0] && view.bep <= zoom[1]) {
-    root.append(s("path", { fill: "var(--ink)", d: `M${x(view.bep)},3l8,6.5l-8,6.5z` }, s("title", {}, `best entry point: ${view.bep}`)));
+    root.append(s("path", { fill: "var(--ink)", d: `M${x(view.bep)},3l8,6.5l-8,6.5z` },
+      s("title", {}, `best entry point: ${view.bep}`)));
   }
   coverage(root, view, length, x, row + 3, 13, zoom);
   runs.forEach((run, at) => {
     name(short(RUNS[run]), at + 2, RUNS[run]);
-    view.results.filter(r => r[0] === run && r[2] >= 0 && inside([r[2], r[3]], zoom)).forEach(([, rank, a, b]) => {
+    view.results.filter(r => r[0] === run && r[2] >= 0 && inside([r[2], r[3]], zoom))
+      .forEach(([, rank, a, b]) => {
       const from = x(a), wide = Math.max(2, x(b) - from);
-      root.append(s("rect", { x: from, y: row * (at + 2) + 3, width: wide, height: 13, fill: colour(run), "fill-opacity": .35,
-        stroke: colour(run), "stroke-width": 1 }, s("title", {}, `${RUNS[run]}, rank ${rank}: ${a} to ${b}`)));
-      if (wide > 8 * String(rank).length + 4) root.append(s("text", { x: from + 3, y: row * (at + 2) + 14 }, String(rank)));
+      root.append(s("rect", { x: from, y: row * (at + 2) + 3, width: wide, height: 13, fill: colour(run),
+        "fill-opacity": .35,
+        stroke: colour(run), "stroke-width": 1 },
+          s("title", {}, `${RUNS[run]}, rank ${rank}: ${a} to ${b}`)));
+      if (wide > 8 * String(rank).length + 4) root.append(s("text",
+        { x: from + 3, y: row * (at + 2) + 14 }, String(rank)));
     });
   });
   const count = Math.max(2, Math.floor((width - left) / 150));
   for (const at of ticks(zoom[0], zoom[1], count).filter(v => x(v) < width - 60)) {
     root.append(s("line", { class: "grid", x1: x(at), x2: x(at), y1: 0, y2: height - 20 }),
-      s("text", { class: "soft", x: x(at), y: height - 6, "text-anchor": x(at) < left + 20 ? "start" : "middle" }, at.toLocaleString("en")));
+      s("text", { class: "soft", x: x(at), y: height - 6,
+        "text-anchor": x(at) < left + 20 ? "start" : "middle" }, withCommas(at)));
   }
   return root;
 }
 // The whole document; the part that the strip shows is framed. A click moves it, a drag chooses one.
 function miniMap(view, length, zoom, width, choose) {
   const left = 8, tall = 26, x = at => left + at / Math.max(length, 1) * (width - 2 * left);
-  const root = svg(width, tall, `Map of ${view.doc}: ${length.toLocaleString("en")} characters`);
+  const root = svg(width, tall, `Map of ${view.doc}: ${withCommas(length)} characters`);
   root.classList.add("map");
   root.append(s("rect", { class: "paper", x: left, y: 2, width: width - 2 * left, height: tall - 4 }));
   coverage(root, view, length, x, 14, 8, [0, length]);
-  view.spans.forEach(([a, b]) => root.append(s("rect", { x: x(a), y: 4, fill: "var(--mark)", width: Math.max(1.5, x(b) - x(a)), height: 8 })));
-  const shown = s("rect", { class: "window", x: x(zoom[0]), y: 1, width: Math.max(3, x(zoom[1]) - x(zoom[0])), height: tall - 2 });
+  view.spans.forEach(([a, b]) => root.append(s("rect",
+    { x: x(a), y: 4, fill: "var(--mark)", width: Math.max(1.5, x(b) - x(a)), height: 8 })));
+  const shown = s("rect", { class: "window", x: x(zoom[0]), y: 1,
+    width: Math.max(3, x(zoom[1]) - x(zoom[0])), height: tall - 2 });
   root.append(shown);
   let from = null;
   const placeOf = event => {
     const box = root.getBoundingClientRect();
-    return Math.max(0, Math.min(length, ((event.clientX - box.left) * width / box.width - left) / (width - 2 * left) * length));
+    return Math.max(0, Math.min(length,
+      ((event.clientX - box.left) * width / box.width - left) / (width - 2 * left) * length));
   };
-  root.addEventListener("pointerdown", event => { from = placeOf(event); root.setPointerCapture(event.pointerId); });
+  root.addEventListener("pointerdown", event => { from = placeOf(event);
+    root.setPointerCapture(event.pointerId); });
   root.addEventListener("pointermove", event => {
     if (from === null) return;
     const [low, high] = [Math.min(from, placeOf(event)), Math.max(from, placeOf(event))];
@@ -122,7 +136,8 @@ function miniMap(view, length, zoom, width, choose) {
   });
   root.addEventListener("pointerup", event => {
     const to = placeOf(event), half = (zoom[1] - zoom[0]) / 2;
-    choose(Math.abs(to - from) < length / 200 ? [to - half, to + half] : [Math.min(from, to), Math.max(from, to)]);
+    choose(Math.abs(to - from) < length / 200 ? [to - half, to + half]
+      : [Math.min(from, to), Math.max(from, to)]);
   });
   return root;
 }

@@ -43,7 +43,8 @@ function tableOf(id, columns, rows, { caption = null, row = () => ({}) } = {}) {
 }
 function textsOf(columns, rows) {
   const copied = columns.filter(column => column.text);
-  return { head: copied.map(column => column.head), rows: rows.map(own => copied.map(column => column.text(own))),
+  return { head: copied.map(column => column.head),
+    rows: rows.map(own => copied.map(column => column.text(own))),
     first: Math.max(1, copied.findIndex(column => column.number)) };
 }
 const onPaper = () => document.documentElement.classList.contains("printing");
@@ -52,7 +53,8 @@ function tablesOf(id, columns, rows, options = {}, most = 9) {
   if (!onPaper() || columns.length <= most + 1) return [tableOf(id, columns, rows, options)];
   const found = [];
   for (let at = 1; at < columns.length; at += most) {
-    found.push(tableOf(at === 1 ? id : null, [columns[0], ...columns.slice(at, at + most)], rows, options));
+    found.push(tableOf(at === 1 ? id : null, [columns[0], ...columns.slice(at, at + most)], rows,
+      options));
   }
   return found;
 }
@@ -65,7 +67,8 @@ function firstRows(name, rows, again) {
     SHOWN.set(name, most + 500);
     draw([again]);
   }, { id: `${name}-more` });
-  return [rows.slice(0, most), h("p", { class: "more" }, `${most} of ${rows.length.toLocaleString("en")} shown. `, more)];
+  return [rows.slice(0, most), h("p", { class: "more" },
+    `${most} of ${withCommas(rows.length)} shown. `, more)];
 }
 // What a graph shows in numbers, made when it is opened; and buttons that copy graph and numbers.
 function behind(name, make, figure = null) {
