@@ -219,7 +219,7 @@ def test_profiles_are_those_of_the_runs_as_they_are(page: Any, index: str) -> No
         mean = scores[run, "ret_size"] / profile["results"]
         assert profile["length"][0] == pytest.approx(mean, abs=0.06)
     topics = len(page.data["topics"]["id"])
-    characters = unpack(page.data["characters"])
+    characters = unpack(page.data["amount"])
     for i, run in enumerate(scores.runs):
         assert sum(characters[i * topics : (i + 1) * topics]) == scores[run, "ret_size"]
 
@@ -580,8 +580,19 @@ def test_results_that_nothing_places_have_no_length(tmp_path: Path) -> None:
     data = report_page([path], truth, ["P@5"]).data
     (profile,) = data["profiles"]
     assert (profile["length"], profile["overlap"]) == (None, None)
-    assert unpack(data["characters"]) == [None]
+    assert unpack(data["amount"]) == [None]
     assert data["documents"]["views"][0]["results"] == [[0, 1, -1, -1]]
+
+
+def test_runs_that_all_give_tokens_are_compared_in_tokens() -> None:
+    truth = Judgements.from_highlights({"1": {"D1": {"spans": [(0, 5)], "length": 90}}})
+    rows = {"topic": ["1", "1"], "doc": ["D1", "D1"], "start": [0, 20], "end": [9, 40]}
+    plain = pl.DataFrame(rows)
+    counted = Run.from_frame(plain.with_columns(tokens=pl.Series([3, 4])), name="counted")
+    data = report_page([counted], truth, ["charP"]).data
+    assert (data["unit"], unpack(data["amount"])) == ("tokens", [7])
+    data = report_page([counted, Run.from_frame(plain, name="plain")], truth, ["charP"]).data
+    assert (data["unit"], unpack(data["amount"])) == ("characters", [29, 29])
 
 
 def test_a_topic_with_nothing_relevant_is_undefined_and_shown() -> None:

@@ -45,6 +45,8 @@ class RunProfile(NamedTuple):
     """Number and lengths of its results."""
     characters: Floats | None
     """Characters returned for each topic; None if the span of a result is unknown."""
+    tokens: Floats | None
+    """Tokens returned for each topic; None if they are unknown for a result."""
     overlap: Floats | None
     """The indicators (topic, measure); None if the span of a result is unknown."""
     results: pl.DataFrame
@@ -72,7 +74,9 @@ def profile_run(evaluation: Evaluation, run: RunLike, gains: Measure | None = No
         returned["length"] = [round(float(value), 1) for value in (known.mean(), *quartiles)]
         bins = np.minimum(np.log2(np.maximum(known, 1)).astype(np.int64), _BINS - 1)
         returned["histogram"] = np.bincount(bins, minlength=_BINS).tolist()
-    overlap = characters = None
+    overlap = characters = tokens = None
+    if own.tokens is not None and (own.tokens >= 0).all():
+        tokens = unlimited.spread_topics(np.bincount(own.topic, own.tokens, len(own.topics)))
     if unlimited.placed.all():
         overlap = np.column_stack([parse_measure(name).score_topics(unlimited) for name in OVERLAP])
         characters = unlimited.spread_topics(np.bincount(own.topic, lengths, len(own.topics)))
@@ -80,6 +84,7 @@ def profile_run(evaluation: Evaluation, run: RunLike, gains: Measure | None = No
         evaluation.score((aligned,)),
         returned,
         characters,
+        tokens,
         overlap,
         select_results(unlimited, lengths),
         {} if gains is None else cumulate_gains(aligned, gains),
@@ -199,6 +204,7 @@ def collect(
     titles = {} if topics is None else {own.id: own.title or own.description for own in topics}
     shares = results.meta["unjudged"]["judged"]
     unknown = np.full(len(results.topics), np.nan)
+    in_tokens = all(own.tokens is not None for own in profiles)
     return {
         "runs": list(results.runs),
         "topics": {
@@ -230,11 +236,13 @@ def collect(
             }
             for run, own, counts_here in zip(results.runs, profiles, results.counted, strict=True)
         ],
-        "characters": pack(
-            value / 1e4  # whole characters
+        "unit": "tokens" if in_tokens else "characters",
+        "amount": pack(
+            value / 1e4  # whole numbers
             for own, counts_here in zip(profiles, results.counted, strict=True)
+            for amount in [own.tokens if in_tokens else own.characters]
             for value in np.where(
-                counts_here, unknown if own.characters is None else own.characters, np.nan
+                counts_here, unknown if amount is None else amount, np.nan
             ).tolist()
         ),
         "repeated": pack(

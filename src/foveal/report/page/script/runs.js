@@ -59,7 +59,7 @@ function runsTable() {
   const ends = [Math.min(...limits), Math.max(...limits)];
   const drawn = runsDrawn();
   const shareOf = name => once(i => meanOver(name, i, topics));
-  const [characters, repeated, unjudged] = ["characters", "repeated", "unjudged"].map(shareOf);
+  const [amount, repeated, unjudged] = ["amount", "repeated", "unjudged"].map(shareOf);
   const differs = i => i === base ? null : figure.difference(i, base);
   const whole = D.measures[k].whole;
   const heads = {
@@ -104,10 +104,9 @@ function runsTable() {
     spread: perTopic && { head: "topics",
       title: `Scores of topics from ${tick(span(k)[0])} to ${tick(span(k)[1])}; square roots of counts`,
       cell: i => smallShares(k, i, topics) },
-    characters: { head: "characters", title: "Characters returned, mean over topics", number: true,
-      way: 1,
-      value: characters, text: i => characters(i) === null ? "-"
-        : Math.round(characters(i)).toLocaleString("en") },
+    amount: { head: D.unit, title: `Returned ${D.unit}, mean over topics`, number: true, way: 1,
+      value: amount, text: i => amount(i) === null ? "-"
+        : Math.round(amount(i)).toLocaleString("en") },
     repeated: { head: "repeated", title: "Share of the returned text that was returned before",
       number: true, way: 1,
       value: repeated, text: i => percent(repeated(i)) },
