@@ -82,6 +82,7 @@ CODES = {
     # -- spans and judgements ----------------------------------------------------------------------
     "span.ambiguous": "A quoted text occurs several times in its document.",
     "span.incomplete": "Start and end of a span belong together; one is missing.",
+    "span.names": "A set, slot or aspect of a span has no name.",
     "span.needs_text": "A span without offsets needs the text of its document.",
     "span.not_found": "A quoted text does not occur in its document.",
     "span.offset": "An offset is negative, absurdly large or not in order.",

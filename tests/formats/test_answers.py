@@ -138,7 +138,9 @@ def test_without_texts_ranges_are_taken_and_quotes_need_them() -> None:
     assert [(p.code, p.line) for p in caught.value.problems] == [("span.needs_text", 2)]
 
 
-@pytest.mark.parametrize("entry", [{"unit": "byte"}, {"end": "inclusive"}, {"version": 2}])
+@pytest.mark.parametrize(
+    "entry", [{"unit": "byte"}, {"end": "inclusive"}, {"version": 2}, {"retrieved": 5}]
+)
 def test_other_headers_are_refused(entry: dict[str, Any]) -> None:
     with pytest.raises(InputError) as caught:
         parse(line({"doc": "d7", "start": 0, "end": 2}), header=HEADER | entry)
@@ -151,6 +153,8 @@ def test_other_headers_are_refused(entry: dict[str, Any]) -> None:
         ({"topic": "1"}, "answers.answer"),
         ({"topic": "1", "answer": None}, "answers.answer"),
         ({"topic": "1", "answer": "It opened."}, "json.value"),
+        ({"topic": "1", "answer": [None]}, "answers.answer"),
+        ({"topic": "1", "answer": [{"citations": [None]}]}, "answers.answer"),
         ({"topic": "1", "answer": ["It opened."]}, "json.value"),
         ({"topic": "1", "answer": [{"citations": "d7"}]}, "json.value"),
         ({"topic": "1", "answer": [{"citations": [{"doc": "d7", "start": "x"}]}]}, "json.value"),

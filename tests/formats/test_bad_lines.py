@@ -122,6 +122,9 @@ judgements.length {"topic":"1","doc":"D","length":-9,"spans":[]}
 judgements.length {"topic":"1","doc":"D","length":4611686018427387904,"spans":[]}
 judgements.bep {"topic":"1","doc":"D","bep":-9,"spans":[]}
 judgements.bep {"topic":"1","doc":"D","length":8,"bep":9,"spans":[]}
+span.names {"topic":"1","doc":"D","spans":[{"start":0,"end":1,"slots":[""]}]}
+span.names {"topic":"1","doc":"D","spans":[{"start":0,"end":1,"sets":[null]}]}
+span.names {"topic":"1","doc":"D","spans":[{"start":0,"end":1,"slots":[["x"]]}]}
 judgements.repeated {"topic":"1","doc":"D1","spans":[]}
 json.syntax {"topic":"1"
 """

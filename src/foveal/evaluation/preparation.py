@@ -373,7 +373,8 @@ def align_run(
     alignment = Alignment(run, gold)
     found = len(alignment.run) or gold.topic_at.keys() & run.topics_without_results
     if not (found or gold.is_part):
-        raise refuse_topics(run.source.path, run.topics, gold.topics)
+        topics = [*run.topics, *run.topics_without_results]
+        raise refuse_topics(run.source.path, topics, gold.topics)
     wanted = options.only_topics
     unjudged = [t for t in alignment.unjudged_topics if wanted is None or t in wanted]
     counts: Counts = {UNJUDGED_TOPICS: unjudged}

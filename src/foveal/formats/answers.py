@@ -34,10 +34,22 @@ _RULES = [
         "answer is missing; expected a list of sentences, [] if there is none",
     ),
     RowRule(
+        "answers.answer",
+        pl.col("answer").list.eval(pl.element().is_null()).list.any(),
+        "answer holds null; expected sentences",
+    ),
+    RowRule(
         "answers.repeated",
         ~pl.col("topic").is_first_distinct(),
         "a second answer to topic {topic}; expected one line for each topic",
     ),
+]
+_SENTENCE_RULES = [
+    RowRule(
+        "answers.answer",
+        pl.col("citations").list.eval(pl.element().is_null()).list.any(),
+        "citations holds null; expected citations, [] if there is none",
+    )
 ]
 _CITATION_RULES = [
     RowRule(
@@ -62,9 +74,10 @@ def parse_answers(source: Source, *, texts: Mapping[str, str] | None = None) -> 
     table = objects.tabulate_objects(source, _ANSWER, header_line).check(source.path, _RULES)
     rows = table.frame.explode("answer").drop_nulls("answer").unnest("answer")
     rows = rows.with_columns(sentence=1 + pl.int_range(pl.len()).over("topic"))
+    problems = [*table.problems, *check_rules(source.path, rows, _SENTENCE_RULES)]
     rows = rows.explode("citations", keep_nulls=True, empty_as_null=True)
     rows = rows.with_columns(cites=pl.col("citations").is_not_null()).unnest("citations")
-    problems = [*table.problems, *check_rules(source.path, rows, _CITATION_RULES)]
+    problems += check_rules(source.path, rows, _CITATION_RULES)
     locator, placed, sizes = TextLocator(texts), list[dict[str, Any]](), list[int]()
     for row in rows.drop("type", "cites").iter_rows(named=True):
         placed.append(row)

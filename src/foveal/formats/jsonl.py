@@ -172,8 +172,17 @@ _TOPIC_RULES = [
         "answerable {answerable} of topic {topic} differs from an earlier line",
     ),
 ]
+_NO_NAME = pl.element().is_null() | pl.element().str.contains(r"^\s*$|^[\[{]")
 _RULES = [
     *NAME_RULES,
+    *(
+        RowRule(
+            "span.names",
+            pl.col(name).list.eval(_NO_NAME).list.any(),
+            f'{name} must be a list of names, as in ["a", "b"]',
+        )
+        for name in _LABELS
+    ),
     range_rule("length", "judgements.length"),
     range_rule("bep", "judgements.bep"),
     RowRule("judgements.bep", pl.col("bep") > pl.col("length"), f"bep {{bep}} {_PAST}"),

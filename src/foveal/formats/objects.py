@@ -71,7 +71,7 @@ def read_header(source: Source, **allowed: Collection[str]) -> tuple[dict[str, A
         for name, values in (_HEADER | allowed).items()
         if name in header and str(header[name]) not in values
     }
-    for name in ("run", "task"):
+    for name in ("run", "task", "retrieved"):
         value = header.get(name, "")
         if not isinstance(value, str | None) or _CONTROL.search(value or ""):
             expected[name] = "text without control characters"

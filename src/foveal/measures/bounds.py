@@ -240,7 +240,7 @@ def _bound_ranking(measure: Measure, unjudged: Unjudged) -> ScoreBounds | None:
     ranked = cast("RankedMeasure", measure)
     by_passage, is_first_hit = ranked.unit == "passage", ranked.name in ("RR", "Success")
     largest = float(ranked.list_sought(unjudged.gold).grade.max(initial=0.0))
-    highest = max(1.0, vars(ranked).get("rel", 1.0), largest)
+    highest = max(1.0, largest)
     share = _divide_ideals(ranked, unjudged, highest) if isinstance(ranked, NormalizedDCG) else 1.0
     if ranked.judged_only or share is None:
         return None
