@@ -170,10 +170,6 @@ def test_quotes_of_several_places_or_documents_are_refused(
     assert "no document holds '16 A', 'Install'" in said
 
 
-def test_quotes_without_texts_name_the_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--texts" in refusal(capsys, {"topic": "1", "doc": "faults", "quote": "16 A"})
-
-
 def test_an_index_with_its_documents_serves_as_well(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, "index", "docs", "-o", "docs.fvx").code == 0
     write("j.jsonl", {"topic": "1", "doc": "faults.md", "quote": "16 A"})

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import foveal
 from command import call
 from foveal.collection import Collection, build_index
-from foveal.nexi import CAS, matches, parse, tags_of
+from foveal.nexi import tags_of
 
 DERIVED = ("judgements.jsonl", "judgements.qrels", "assessments", "runs")
 PRESETS = {
@@ -123,28 +123,6 @@ def test_a_document_that_is_not_judged_is_missed(
     assert capsys.readouterr().err == "make_crossings: not judged: topic 1, ebb\n"
 
 
-# -- topics --------------------------------------------------------------------------------------
-
-
-def test_topics_with_and_without_structure_and_many_targets() -> None:
-    topics = foveal.read_topics(CAMPAIGN / "topics.jsonl")
-    assert [topic.id for topic in topics] == [str(n) for n in range(1, 13)]
-    assert all(topic.title and topic.description and topic.narrative for topic in topics)
-    queries = [parse(topic.castitle) for topic in topics if topic.castitle is not None]
-    targets = {
-        tag for query in queries if isinstance(query, CAS) for tag in query.target.steps[-1].names
-    }
-    assert (len(queries), len(topics) - len(queries)) == (7, 5)
-    assert targets == {"sec", "ss1", "p", "article", "fig", "title"}
-
-
-def test_castitles_name_elements_of_the_collection(
-    capsys: pytest.CaptureFixture[str], index: Path
-) -> None:
-    outcome = call(capsys, "validate", str(CAMPAIGN / "topics.jsonl"), "-C", str(index))
-    assert outcome.code == 0, outcome.out
-
-
 # -- judgements ----------------------------------------------------------------------------------
 
 
@@ -243,16 +221,6 @@ def test_exhaustivity_follows_the_rules() -> None:
     assert seen == {"1", "2", "?"}
 
 
-def test_strict_quantisation_leaves_no_topic_empty() -> None:
-    strict = {
-        topic
-        for topic, _, own in assessed()
-        for element in own.values()
-        if element.get("exhaustivity") == "2" and element.get("size") == element.get("rsize")
-    }
-    assert len(strict) == 12
-
-
 # -- grades, inferred ----------------------------------------------------------------------------
 
 
@@ -304,10 +272,6 @@ def test_inferred_grades_are_the_least_that_fit_the_rules(
 # -- runs ----------------------------------------------------------------------------------------
 
 
-def test_there_are_eight_runs() -> None:
-    assert {path.name for path in (CAMPAIGN / "runs").iterdir()} == set(PRESETS)
-
-
 @pytest.mark.parametrize(("name", "preset"), PRESETS.items())
 def test_runs_are_valid_for_the_task_they_declare(
     capsys: pytest.CaptureFixture[str], index: Path, name: str, preset: str
@@ -318,39 +282,3 @@ def test_runs_are_valid_for_the_task_they_declare(
     assert outcome.code == 0, outcome.out
     # Lines of eight fields have no place for a task.
     assert (foveal.read_run(path).task is None) == (path.suffix == ".run")
-
-
-def test_the_thorough_run_is_not_focused(capsys: pytest.CaptureFixture[str], index: Path) -> None:
-    path = str(CAMPAIGN / "runs" / "thorough.xml")
-    outcome = call(capsys, "validate", path, "-t", "2009.Focused", "-C", str(index))
-    assert outcome.code == 1
-    assert "overlaps the result" in outcome.out
-
-
-def test_the_strict_run_holds_only_targets_of_structured_topics() -> None:
-    run = foveal.read_run(CAMPAIGN / "runs" / "strict.xml")
-    targets = {}
-    for topic in foveal.read_topics(CAMPAIGN / "topics.jsonl"):
-        if topic.castitle is not None and isinstance(query := parse(topic.castitle), CAS):
-            targets[topic.id] = query.target
-    assert set(run.topics) == set(targets)
-    assert run.xpath is not None
-    for topic, xpath in zip(run.topic.tolist(), run.xpath, strict=True):
-        assert matches(targets[run.topics[topic]], tags_of(xpath))
-
-
-def test_runs_differ_in_character(index: Path) -> None:
-    scores = foveal.evaluate(
-        [CAMPAIGN / "runs" / name for name in PRESETS],
-        CAMPAIGN / "judgements.jsonl",
-        ["AiP", "iP@0.00"],
-        collection=index,
-        overlap="drop",
-    ).aggregate()
-    mean = {name: own["AiP"] for name, own in scores.items()}
-    early = {name: own["iP@0.00"] for name, own in scores.items()}
-    assert all(value > 0.1 for value in mean.values())
-    assert mean["noisy"] == min(mean.values())
-    # Paragraphs are the most precise answers to begin with, articles the least.
-    assert early["paragraphs"] == max(early.values())
-    assert early["articles"] == min(early.values())

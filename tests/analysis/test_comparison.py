@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 
 import numpy as np
@@ -102,28 +101,6 @@ def test_all_pairs_in_order_with_corrected_p() -> None:
     assert frame["significant"].to_list() == (corrected < 0.05).tolist()
 
 
-def test_a_baseline_is_compared_with_every_other() -> None:
-    scored = random_results(4, 30)
-    found = compare(scored, baseline="run1", correction="none")
-    frame = found.to_frame()
-    assert frame["run"].to_list() == ["run0", "run2", "run3"]
-    assert set(frame["other"]) == {"run1"}
-    pairs = compare(scored, correction="none").to_frame()
-    against = pairs.filter(pl.col("run") == "run0", pl.col("other") == "run1")
-    assert against["p"][0] == frame["p"][0]
-    assert set(found.signs("AP")) == {"run0", "run2", "run3"}
-
-
-def test_fewer_pairs_are_corrected_less() -> None:
-    scored = random_results(6, 30)
-    every, few = compare(scored), compare(scored, baseline="run0")
-    both = every.to_frame().join(
-        few.to_frame(), left_on=["run", "other"], right_on=["other", "run"], suffix="_few"
-    )
-    assert len(both) == 5
-    assert (both["p_corrected"] >= both["p_corrected_few"]).all()
-
-
 def test_marks_say_better_or_worse_and_significant() -> None:
     up = [value + 0.2 + t / 100 for t, value in enumerate(X)]
     down = [value - 0.2 - t / 100 for t, value in enumerate(X)]
@@ -214,13 +191,6 @@ def test_what_always_holds(runs: int, topics: int, seed: int) -> None:
             assert bool(set(letters[row["run"]]) & set(letters[row["other"]])) != row["significant"]
 
 
-def test_one_tail_halves_the_p_of_t() -> None:
-    scored = results({"x": X, "y": Y})
-    one, two = (only_row(compare(scored, tails=tails)) for tails in (1, 2))
-    assert one["p"] == pytest.approx(two["p"] / 2)
-    assert one["topics_needed"] < two["topics_needed"]
-
-
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not() -> None:
     scored = random_results(4, 15)
     options = {"tests": ["randomisation", "bootstrap"], "resamples": 500}
@@ -241,20 +211,6 @@ def test_the_p_of_a_pair_does_not_depend_on_other_runs_or_measures() -> None:
     limits = ["low", "high", "effect"]
     there, back = alone.select(limits).row(0), among.select(limits).row(0)
     assert (-there[1], -there[0], -there[2]) == pytest.approx(back, abs=0.02)
-
-
-def test_json_holds_settings_runs_pairs_and_summary() -> None:
-    found = compare(results({"x": X, "y": X, "z": [v + 0.5 for v in X]}), seed=3)
-    saved = json.loads(found.to_json())
-    assert saved["meta"]["seed"] == 3
-    assert saved["meta"]["options"]["correction"] == "holm"
-    assert saved["meta"]["version"]
-    assert [row["run"] for row in saved["runs"]] == ["z", "x", "y"]
-    assert [row["letters"] for row in saved["runs"]] == ["a", "b", "b"]
-    same, up, _ = saved["pairs"]
-    assert (same["topics_needed"], same["better"], same["p"]) == (None, None, 1.0)
-    assert (up["effect"], up["p"], up["topics_needed"]) == (None, 0.0, 2)  # no variance
-    assert saved["summary"][0]["significant"] == 2
 
 
 def test_runs_are_scored_before_they_are_compared() -> None:
@@ -330,18 +286,6 @@ def test_wrong_use_is_refused(scores, options: dict, message: str) -> None:
         compare(results(scores), **options)
 
 
-def test_no_topic_in_common_is_refused() -> None:
-    rows = [("x", "1", "AP", 0.3), ("x", "2", "AP", 0.3), ("y", "3", "AP", 0.3)]
-    with pytest.raises(UsageError, match="all runs have scores on 0 topics, and two are needed"):
-        compare(Results.from_tidy(rows, {}))
-
-
-def test_what_a_comparison_does_not_hold_is_refused() -> None:
-    found = compare(results({"x": X, "y": Y}))
-    with pytest.raises(UsageError, match="no measure 'P@5' in the results; they hold AP"):
-        found["P@5"]
-
-
 def test_runs_without_judgements_or_alone_are_refused() -> None:
     run = Run.from_results({"1": [("D", 0, 5)]})
     truth = Judgements.from_highlights({"1": {"D": {"spans": [(0, 5)], "length": 9}}})
@@ -394,11 +338,6 @@ def test_measures_are_found_in_any_spelling_and_counted_once(given: str | list[s
     assert found["iP@.01"] is found.measures[0]
 
 
-def test_own_columns_go_by_their_very_name() -> None:
-    found = compare(several({"my own": PAIR, "AP": PAIR}), measures=["my own"])
-    assert [pairs.measure for pairs in found.measures] == ["my own"]
-
-
 def test_points_of_curves_are_compared_only_if_asked_for() -> None:
     scored = several({"MAep": PAIR, "ep@0.10": PAIR}, {"task": "2006.Thorough"})
     assert [pairs.measure for pairs in compare(scored).measures] == ["MAep"]
@@ -427,14 +366,6 @@ def test_differences_are_exact_and_ties_are_rounded() -> None:
     assert row["low"] <= row["difference"] <= row["high"]
     noisy = only_row(compare(results({"x": [0.1 + 0.2] * 3, "y": [0.3] * 3})))
     assert (noisy["difference"], noisy["ties"], noisy["better"]) == (0.0, 3, None)
-
-
-def test_the_own_interval_of_a_run_does_not_depend_on_the_others() -> None:
-    scored = random_results(7, 23)
-    every = compare(scored).runs_frame().filter(pl.col("run") == "run3")
-    two = compare(scored.of_runs(["run3", "run5"])).runs_frame().filter(pl.col("run") == "run3")
-    columns = ["mean", "low", "high"]
-    assert every.select(columns).row(0) == two.select(columns).row(0)
 
 
 @given(st.integers(2, 5), st.integers(2, 12), st.integers(0, 99), st.sampled_from([-40, -13, 6]))

@@ -55,38 +55,6 @@ def of(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 # -- worked examples -----------------------------------------------------------------------------
 
 
-def test_the_worked_example() -> None:
-    """METRICS 21."""
-    d = differences(X, Y)
-    assert effect_sizes(d)[0] * math.sqrt(6) == pytest.approx(2.1654, abs=5e-5)
-    assert t_test(d)[0] == pytest.approx(0.0826, abs=5e-5)
-    assert sign_test(d)[0] == 0.375
-    assert sign_test(d, tails=1)[0] == 0.1875  # of 5 topics 4 or 5 won: 6 of 32
-
-
-def test_wilcoxon_by_hand() -> None:
-    """Five differences, ranks 1 to 5, the smallest negative: sums of at most 1 are 2 of 32."""
-    assert wilcoxon_test(np.array([[-0.1, 0.2, 0.3, 0.4, 0.5]]))[0] == 4 / 32
-    # The sizes of the worked example are .02 .02 .09 .09 .10, ranks 1.5 1.5 3.5 3.5 5. Of 32 sums
-    # the negative one of 1.5 is reached by nothing, either .02 alone: 3.
-    assert wilcoxon_test(differences(X, Y))[0] == 6 / 32
-    assert wilcoxon_test(differences(X, Y), tails=1)[0] == 3 / 32
-
-
-def test_randomisation_by_hand() -> None:
-    """Of the 64 flips of the worked example, count those with a sum of .28 or more."""
-    d = differences(X, Y)
-    sums = [
-        sum(s * v for s, v in zip(signs, d[0], strict=True))
-        for signs in itertools.product((1, -1), repeat=6)
-    ]
-    far = sum(abs(total) >= 0.28 - 1e-9 for total in sums)
-    assert randomisation_test(d, resamples=20_000, tails=1)[0] == pytest.approx(far / 128, abs=0.01)
-    random = randomisation_test(d, resamples=20_000)[0]
-    assert random == pytest.approx(far / 64, abs=0.01)
-    assert random * 20_001 == pytest.approx(round(random * 20_001))  # (k+1)/(B+1)
-
-
 def test_the_least_p_of_a_resampling_test_is_one_in_resamples_plus_one() -> None:
     d = np.linspace(0.1, 0.2, 40)[None, :]
     assert randomisation_test(d, resamples=99)[0] == 1 / 100
@@ -177,22 +145,6 @@ def test_the_randomisation_test_comes_near_that_of_scipy(tails: int) -> None:
         assert found[i] == pytest.approx(expected.pvalue, abs=0.015)
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-@settings(max_examples=50)
-def test_benjamini_and_hochberg_as_scipy(p: list[float]) -> None:
-    assert correct(np.array(p), "bh") == pytest.approx(stats.false_discovery_control(p))
-
-
-@pytest.mark.parametrize("tails", [1, 2])
-def test_power_by_simulation(tails: int) -> None:
-    random = np.random.default_rng(3)
-    d = random.normal(0.5, 1, (20_000, 34))
-    found = t_test(d, tails=tails)
-    share = ((found < 0.05) & (d.mean(axis=1) > 0)).mean()
-    power = power_of(np.array([0.5]), np.array([34.0]), tails=tails)
-    assert power[0] == pytest.approx(share, abs=0.01)
-
-
 @given(st.floats(0.02, 100), st.sampled_from([0.5, 0.8, 0.95]), st.sampled_from([1, 2]))
 @settings(max_examples=40)
 def test_the_number_of_topics_needed_is_the_least(d: float, power: float, tails: int) -> None:
@@ -244,12 +196,6 @@ def test_how_often_nulls_of_few_topics_are_rejected(
     """As the page on comparing runs says: 2/32 is the least p of five topics."""
     nulls = np.random.default_rng(topics).normal(0, 0.1, (2_000, topics))
     assert least <= (TESTS[name](nulls) < 0.05).mean() <= most
-
-
-def test_a_constant_difference_gets_the_least_p_there_is() -> None:
-    constant = np.full((1, 8), 0.25)
-    assert TESTS["bootstrap"](constant, resamples=99).tolist() == [0.01]
-    assert TESTS["t"](constant).tolist() == [0.0]
 
 
 # -- what must always hold -----------------------------------------------------------------------
