@@ -19,7 +19,6 @@ BOB = """\
 8 Q0 c 10 100 5 5:10
 """
 CARL = "7 Q0 a 40 100 0 0:40\n8 Q0 a 20 100 5 5:20\n"
-ALONE = "warning: documents that only one assessor judged for a topic: 2; they are left out\n"
 
 
 @pytest.fixture(autouse=True)
@@ -34,10 +33,6 @@ def agreed(capsys: pytest.CaptureFixture[str], *args: str) -> Outcome:
     outcome = call(capsys, "agree", "-j", "ann.qrels", "-j", "bob.qrels", *args)
     assert outcome.code == 0, outcome.err
     return outcome
-
-
-def lines(text: str) -> list[list[str]]:
-    return [line.split() for line in text.splitlines()]
 
 
 def test_a_row_for_each_topic_pair_and_all(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,9 +30,6 @@ from foveal.analysis.significance import (
     wilcoxon_test,
 )
 
-X = (0.42, 0.10, 0.55, 0.31, 0.70, 0.25)
-Y = (0.40, 0.12, 0.45, 0.22, 0.61, 0.25)
-
 
 def differences(x, y) -> np.ndarray:
     return paired_differences(np.array([x, y]), np.array([0]), np.array([1]))

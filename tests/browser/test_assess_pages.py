@@ -16,7 +16,6 @@ import pytest
 from assess_site import PASSWORD, clients, make_campaign, served
 from browser.barriers import barriers
 from browsing import Complaints, needs_axe, needs_browser
-from foveal.assess.accounts import LocalAccess
 from foveal.assess.actions import EntryPoint, Highlight, Validate
 from foveal.assess.store import Campaign
 
@@ -146,20 +145,6 @@ def test_a_wrong_password_can_be_mended(browser: Any, url: str) -> None:
     page.context.close()
 
 
-def test_the_link_of_a_local_server_opens_home(browser: Any, path: Path) -> None:
-    access = LocalAccess("ann")
-    with served(path, local=access) as address:
-        page = browser.new_context().new_page()
-        page.goto(f"{address}/start?token={access.token}")
-        assert page.url == f"{address}/"
-        assert page.locator("h1").inner_text() == "Your topics"
-        stranger = browser.new_context().new_page()
-        stranger.goto(f"{address}/start?token={access.token}")
-        assert "has been used" in stranger.locator("[role=alert]").inner_text()
-        page.context.close()
-        stranger.context.close()
-
-
 def test_everything_works_below_a_path_of_a_proxy(browser: Any, path: Path) -> None:
     with served(path, root="/water") as address:
         page = browser.new_context().new_page()
@@ -216,19 +201,6 @@ def test_everything_works_below_a_path_of_a_proxy(browser: Any, path: Path) -> N
 
 
 # -- home and pool --------------------------------------------------------------------------------
-
-
-def test_topics_open_by_keys_and_mouse(browser: Any, finished: str) -> None:
-    with at_home(browser, finished, "ann") as ann:
-        ann.keyboard.press("ArrowDown")
-        ann.keyboard.press("ArrowDown")
-        assert ann.locator("tr:focus th").inner_text() == "2"
-        ann.keyboard.press("Enter")
-        at(ann, "/topics/2")
-        ann.keyboard.press("2")
-        at(ann, "/")
-        ann.locator("#topics tbody tr").nth(1).locator("td").first.click()
-        at(ann, "/topics/2")
 
 
 def test_keys_of_home_and_pool(ann: Any, url: str) -> None:
@@ -337,38 +309,6 @@ def test_a_server_that_is_gone_is_said(browser: Any, path: Path) -> None:
 
 
 # -- organisers -----------------------------------------------------------------------------------
-
-
-def test_an_organiser_assigns_by_tick(olga: Any, url: str, path: Path) -> None:
-    olga.keyboard.press("o")
-    at(olga, "/organise")
-    box = olga.get_by_label("bob judges topic 2")
-    assert box.is_checked()
-    olga.keyboard.press("a")  # ann, topic 1
-    olga.keyboard.press("ArrowRight")
-    olga.keyboard.press("ArrowDown")
-    olga.keyboard.press("Space")
-    olga.locator("#said", has_text="✓ Topic 2 is taken from bob").wait_for()
-    with Campaign.open(path) as campaign:
-        assert campaign.assigned("bob") == ("1",)
-    box.click()
-    olga.locator("#said", has_text="✓ Topic 2 is assigned to bob").wait_for()
-    olga.reload()
-    assert olga.get_by_label("bob judges topic 2").is_checked()
-
-
-def test_an_organiser_adds_an_account(olga: Any, browser: Any, url: str) -> None:
-    olga.goto(f"{url}/organise/people")
-    olga.keyboard.press("u")
-    olga.keyboard.type("cyd")
-    for _ in range(3):
-        olga.keyboard.press("Tab")
-    olga.keyboard.type(PASSWORD)
-    olga.keyboard.press("Enter")
-    olga.locator("#users th", has_text="cyd").wait_for()
-    page = arrived(browser, url, "cyd")
-    assert "No topic is assigned to you yet" in page.locator("main").inner_text()
-    page.context.close()
 
 
 def test_what_is_refused_is_said_and_taken_back(olga: Any, url: str, path: Path) -> None:
@@ -522,27 +462,6 @@ def test_everybody_changes_their_own_password(ann: Any, browser: Any, url: str) 
     page.keyboard.press("Enter")
     page.wait_for_url(f"{url}/")
     page.context.close()
-
-
-def test_agreement_and_adjudication(browser: Any, tmp_path: Path) -> None:
-    with served(judged(make_campaign(tmp_path))) as address:
-        page = arrived(browser, address, "olga")
-        page.get_by_role("link", name="Agreement").click()
-        at(page, "/organise/agreement")
-        first = page.locator("table").first.locator("tbody tr").first
-        assert first.locator("th").inner_text() == "ann - bob"
-        page.keyboard.press("2")
-        at(page, "/organise")
-        page.get_by_role("link", name="Adjudicate").click()
-        at(page, "/organise/adjudicate")
-        assert page.locator("#documents tbody tr").first.inner_text().startswith("1\tFerries")
-        with page.expect_navigation():
-            page.get_by_role("button", name="Take over 1 on which all agree").click()
-        assert page.locator("#adopt").count() == 0
-        page.keyboard.press("3")
-        at(page, "/topics/1/documents/ferries?as=final")
-        assert page.said == []
-        page.context.close()
 
 
 # -- every page -----------------------------------------------------------------------------------
