@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
+import zlib
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +57,13 @@ def scored(capsys: pytest.CaptureFixture[str], *args: str) -> Outcome:
     return call(capsys, "evaluate", "run.jsonl", "-m", "charR", "-m", "charP", "-q", *args)
 
 
+def shown_documents() -> str:
+    """Return the documents that report.html shows, as JSON."""
+    page = Path("report.html").read_text()
+    _, packed, _ = re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)
+    return zlib.decompress(b64decode(packed)).decode()
+
+
 # -- quotes without offsets --------------------------------------------------------------------
 
 
@@ -87,27 +97,6 @@ def test_quotes_score_as_their_offsets_do(capsys: pytest.CaptureFixture[str]) ->
     for name in ("lines.jsonl", "spans.jsonl"):
         found = scored(capsys, "-j", name, "--texts", "docs")
         assert (found.code, found.out) == (0, expected.out), found.err
-
-
-@pytest.mark.parametrize(
-    ("quote", "original"),
-    [
-        ('It\'s a "slow" fuse', "It\u2019s a \u201cslow\u201d fuse"),
-        ("It\u02bcs a \u201eslow\u201f", "It\u2019s a \u201cslow\u201d"),
-        ("fuse - replace it", "fuse \u2013 replace it"),
-        ("fuse \u2014 replace", "fuse \u2013 replace"),
-        ("replace  it with\tcare", "replace it\nwith care"),
-        ("16\u00a0A", "16 A"),
-    ],
-)
-def test_quotes_are_found_however_they_are_written(
-    quote: str, original: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write("j.jsonl", {"topic": "1", "doc": "faults", "spans": [{"quote": quote}]})
-    (record,) = converted(capsys, "j.jsonl")
-    assert spans(record) == [at(FAULTS, original)]
-    assert record["spans"][0]["quote"] == quote
-    assert call(capsys, "verify", "-j", "j.jsonl", "--texts", "docs").code == 0
 
 
 @pytest.mark.parametrize(
@@ -273,7 +262,7 @@ def test_a_file_of_another_kind_is_not_read(doc: str, capsys: pytest.CaptureFixt
         *("-m", "charR", "-o", "report.html"),
     )  # fmt: skip
     assert shown.code == 0
-    assert "breaker hums" in Path("report.html").read_text()
+    assert "breaker hums" in shown_documents()
 
 
 @pytest.mark.parametrize(
@@ -300,7 +289,7 @@ def test_an_index_knows_names_with_extensions(capsys: pytest.CaptureFixture[str]
         *("-C", "xml.fvx", "--documents", "xml", "-o", "report.html"),
     )  # fmt: skip
     assert page.code == 0, page.err
-    assert "onetwo" in Path("report.html").read_text()
+    assert "onetwo" in shown_documents()
 
 
 @pytest.mark.parametrize("doc", ["faults", "faults.md"])
@@ -308,9 +297,9 @@ def test_the_report_shows_texts(doc: str, capsys: pytest.CaptureFixture[str]) ->
     write("j.jsonl", {"topic": "1", "doc": doc, "spans": [{"start": 0, "end": 26}]})
     command = ("report", "run.jsonl", "-j", "j.jsonl", "-m", "charR", "-o", "report.html")
     assert call(capsys, *command).code == 0
-    assert "breaker hums" not in Path("report.html").read_text()
+    assert "breaker hums" not in shown_documents()
     assert call(capsys, *command, "--texts", "docs").code == 0
-    assert "breaker hums" in Path("report.html").read_text()
+    assert "breaker hums" in shown_documents()
 
 
 def test_the_report_refuses_texts_that_were_not_judged(capsys: pytest.CaptureFixture[str]) -> None:

@@ -107,7 +107,7 @@ def test_words_to_search_for_are_apart_and_metadata_comes_last(tmp_path: Path) -
         "<italic>very</italic>wide 10<sup>3</sup></p></sec></body></article>"
     )
     index = index_of(tmp_path, {"d.xml": xml})
-    ((_, text),) = SourceTexts(tmp_path / "documents").documents(index.digests())
+    ((_, text, _),) = SourceTexts(tmp_path / "documents").indexed(index.digests())
     words = searchable(elements_of(index, "d"), text).split()
     assert " ".join(words) == "Ferries heparins embolism Results H2O, verywide 10 3 F17"
 
@@ -295,12 +295,6 @@ def test_languages_and_directions_are_words_that_are_known(tmp_path: Path) -> No
     rtl = {"lang": "ar", "dir": "rtl"}
     assert looks(page, "p") == [rtl, {}, {"dir": "rtl"}, {}, {"lang": "ar"}]
     assert looks(page, "i") == [{"lang": "en", "dir": "auto"}]
-
-
-def test_empty_elements_come_in_the_order_of_the_source(tmp_path: Path) -> None:
-    xml = "<doc><table><tr><td>x</td><th/><td/><th/><td/></tr></table></doc>"
-    page = page_of(xml, tmp_path)
-    assert [tag for tag, role in roles(page) if "cell" in role] == ["td", "th", "td", "th", "td"]
 
 
 def test_a_campaign_of_an_earlier_version_shows_its_documents(tmp_path: Path) -> None:
