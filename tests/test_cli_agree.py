@@ -1,4 +1,4 @@
-"""``foveal agree``: who is compared, what the tables hold, what is refused."""
+"""``foveal agree``: who is compared, which topics, what is refused."""
 
 from __future__ import annotations
 

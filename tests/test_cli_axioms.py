@@ -1,4 +1,4 @@
-"""``foveal axioms``: tables, data, exit codes."""
+"""``foveal axioms``: the table and exit codes."""
 
 from __future__ import annotations
 

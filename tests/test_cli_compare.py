@@ -1,4 +1,4 @@
-"""``foveal compare``: tables for people, rows for programs, saved results, what is refused."""
+"""``foveal compare``: runs and saved results, baselines, what is refused."""
 
 from __future__ import annotations
 
@@ -98,24 +98,15 @@ def test_a_baseline_that_is_not_there_is_named(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("saved.json", "--baseline", "q"), "no run 'q' to be the baseline; there are x, y, z"),
         (("saved.json", "-m", "P@5"), "no measure 'P@5' in the results; they hold AP"),
         (
             ("saved.json", "-t", "2009.Focused"),
-            "without judgements (--judgements) the files are saved",
-        ),
-        (
-            ("saved.json", "--topics", "run"),
             "without judgements (--judgements) the files are saved",
         ),
         (("one.json",), "AP: not compared, all runs have scores on 1 topic, and two are needed"),
         (("alone.json",), "one run to compare (x); expected at least two"),
         ((RUNS[0], *JUDGED, "-m", "AP"), "one run to compare (articles)"),
         (("saved.json", "--show", "means", "-f", "csv"), "--show chooses tables, and csv holds"),
-        (
-            ("saved.json", "--power", ".01"),
-            "power 0.01 is not possible; expected a number between alpha and 1",
-        ),
     ],
 )
 def test_wrong_use_is_refused(

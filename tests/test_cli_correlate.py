@@ -1,4 +1,4 @@
-"""``foveal correlate``: from runs or saved results to tables, data and heat maps."""
+"""``foveal correlate``: runs or saved results, tasks, heat maps, what is refused."""
 
 from __future__ import annotations
 
@@ -140,19 +140,8 @@ def test_wrong_use(
 def test_saved_results_are_not_scored_again(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call(
-        capsys,
-        "evaluate",
-        "runs/good.jsonl",
-        "runs/poor.jsonl",
-        "-j",
-        "qrels",
-        *MEASURES,
-        "-f",
-        "json",
-        "-o",
-        "all.json",
-    )
+    runs = ("runs/good.jsonl", "runs/poor.jsonl")
+    call(capsys, "evaluate", *runs, "-j", "qrels", *MEASURES, "-f", "json", "-o", "all.json")
     for option in (("-t", "2009.Focused"), ("--lenient",), ("--topics", "run")):
         outcome = call(capsys, "correlate", "all.json", *option)
         assert outcome.code == 2

@@ -1,4 +1,4 @@
-"""``foveal simulate`` and ``foveal fidelity``: files, tables, words and exit codes."""
+"""``foveal simulate`` and ``foveal fidelity``: files and exit codes."""
 
 from __future__ import annotations
 

@@ -174,17 +174,10 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("args", "line"),
     [
-        (
-            ("iq", "-o", "out.dat"),
-            "foveal: unknown graph 'iq'; expected gain, ep,",
-        ),
-        (("ip", "-o", "out.jpg"), "foveal: out.jpg: a graph is written as"),
         (("lengths", "--topic", "1", "-o", "o.dat"), "foveal: the graph lengths is about all"),
         (("topics", "--topic", "1", "-o", "out.dat"), "foveal: the graph topics is about all"),
-        (("topics", "-o", "out.dat"), "foveal: the graph topics is of one measure or more"),
         (("ip", "--topic", "9", "-o", "out.dat"), "foveal: no topic '9' in the results; they hold"),
         (("ip", "-m", "AiP", "-o", "out.dat"), "foveal: the graph ip does not draw 'AiP'"),
-        (("differences", "-m", "AP", "-o", "out.dat"), "foveal: the graph differences is of two"),
         (("ip", "-t", "2009.Focused", "-t", "2009.Thorough", "-o", "o.dat"), "foveal: one task"),
     ],
 )

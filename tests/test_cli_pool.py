@@ -1,4 +1,4 @@
-"""``foveal pool``: where the pool and its statistics go, options, what is refused."""
+"""``foveal pool``: where the pool goes, options, what is refused."""
 
 from __future__ import annotations
 
@@ -133,20 +133,6 @@ def test_a_new_file_beside_judgements_is_possible(capsys: pytest.CaptureFixture[
     Path("judged/q").write_text(QRELS)
     pooled(capsys, "-j", "judged", "-o", "judged/pool")
     assert Path("judged/pool").exists()
-
-
-def test_several_assessors(capsys: pytest.CaptureFixture[str]) -> None:
-    """One finds a relevant, the other does not."""
-    lines = [
-        {"topic": "7", "doc": "a", "length": 50, "assessor": name, "spans": spans}
-        for name, spans in (("x", [{"start": 0, "end": 9}]), ("y", []))
-    ]
-    Path("two.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    for chosen in ("union", "x", "intersection", "y"):
-        args = ("-j", "two.jsonl", "--assessors", chosen, "--only-topics", "7")
-        pooled(capsys, *args, "-o", "pool", "--stats", "stats", "-f", "json")
-        found = json.loads(Path("stats").read_text())
-        assert found["meta"]["assessors"] == chosen
 
 
 def test_a_file_that_cannot_be_read_leaves_the_old_pool(

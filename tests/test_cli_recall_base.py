@@ -267,14 +267,6 @@ def test_what_cannot_be_drawn_is_one_line(
     assert_refused(recall_base(capsys, "-j", "qrels", "-o", "out", *args), message)
 
 
-def test_judgements_of_whole_documents_are_refused_even_with_a_collection(
-    campaign: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (campaign / "trec").write_text("toy 0 D1 1\ntoy 0 D3 0\n")
-    outcome = recall_base(capsys, "-j", "trec", "-C", "index", "--topic", "toy", "-o", "out")
-    assert_refused(outcome, "trec: the judgements list no elements")
-
-
 def test_a_relevant_document_that_lists_no_elements_is_warned_of(
     campaign: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""``foveal evaluate`` and ``foveal convert`` on elements: what is printed, said and refused."""
+"""``foveal evaluate`` and ``foveal convert`` on elements: warnings, filters and refusals."""
 
 from __future__ import annotations
 

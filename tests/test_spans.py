@@ -155,13 +155,6 @@ def test_stairs_on_which_each_waits_for_the_one_before(n: int) -> None:
     assert backwards == [i % 2 == 0 for i in range(n)]
 
 
-@pytest.mark.parametrize("n", [3, 60])
-def test_one_inside_the_other(n: int) -> None:
-    depth = np.arange(n)
-    assert spans.disjoint(depth, 2 * n - depth).tolist() == [True] + [False] * (n - 1)
-    assert spans.disjoint(depth[::-1], 2 * n - depth[::-1]).tolist() == [True] + [False] * (n - 1)
-
-
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=8))
 def test_documents_laid_out_never_touch(extents: list[int]) -> None:
     base = spans.lay_out(np.array(extents))

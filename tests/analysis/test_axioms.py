@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal import evaluate, parse_measure
+from foveal import evaluate
 from foveal.analysis.axioms import (
     AXIOMS,
     LENGTHS,
@@ -24,7 +24,7 @@ from foveal.analysis.axioms import (
     draw_campaigns,
 )
 from foveal.errors import UsageError
-from foveal.measures import Measure, OverlapRule, all_measures
+from foveal.measures import Measure, all_measures
 from foveal.measures.alignment import TopicView
 from foveal.model import Judgements, Run
 
@@ -247,27 +247,7 @@ def test_campaigns_are_what_their_kind_says(kind: ListKind, seed: int) -> None:
                 assert not parent or campaign.exhaustivity[doc, parent] >= grade
 
 
-@pytest.mark.parametrize(
-    ("label", "kind"),
-    [
-        ("AiP", ListKind.PASSAGES),
-        ("AgP", ListKind.GROUPED),
-        ("AgP(score=BEP)", ListKind.ENTRIES),
-        ("MAep", ListKind.ELEMENTS),
-    ],
-)
-def test_kinds_follow_from_what_measures_declare(label: str, kind: ListKind) -> None:
-    measure = parse_measure(label)
-    assert ListKind.of(measure) is kind
-    assert (measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT) == (kind is ListKind.ENTRIES)
-
-
 # -- the result ------------------------------------------------------------------------------------
-
-
-def test_measures_are_taken_once() -> None:
-    found = axioms(["iP@0.5", "iP@.5", parse_measure("charR")], campaigns=2)
-    assert found.measures == ("iP@0.5", "charR")
 
 
 @pytest.mark.parametrize(

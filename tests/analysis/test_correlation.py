@@ -1,4 +1,4 @@
-"""Rank correlation: worked examples, scipy and naive twins on rankings with ties, the extremes."""
+"""Rank correlation: scipy and naive twins on rankings with ties, the extremes."""
 
 from __future__ import annotations
 

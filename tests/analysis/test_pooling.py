@@ -286,19 +286,6 @@ def test_how_deep_a_pool_goes_by_default() -> None:
     assert len(pool(run, budget=300, depth=200, strategy="round-robin").pool) == 200
 
 
-def test_only_some_topics() -> None:
-    runs = [run_of("r", t="a", u="b"), run_of("s", u="c")]
-    assert pool(runs, topics=["u"]).pool.topics == ("u",)
-    assert pool(runs, topics=["t"]).pool.sizes == {"t": 1}  # the second run is left with nothing
-    said = refusal(lambda: pool(runs, topics=["t", "x"]), error=foveal.UsageError)
-    assert said == "no run has a result for topic x"
-
-
-def test_two_runs_of_one_name_must_be_told_apart() -> None:
-    said = refusal(lambda: pool([run_of("r", t="a"), run_of("r", t="b")]))
-    assert said == "r: run name 'r' is already used by r"
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

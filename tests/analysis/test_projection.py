@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.analysis.projection import LEVELS, Segmentation, project, read_segmentation
-from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,24 +111,6 @@ def test_windows_cover_documents_and_none_is_inside_another(
     assert not any(a <= c and d <= b for (a, b), (c, d) in permutations(places, 2))
 
 
-def test_elements_are_a_division(tmp_path: Path) -> None:
-    from foveal.collection import build_index
-
-    build_index(CAMPAIGN / "documents", tmp_path / "c.fvx")
-    collection = Collection.open(tmp_path / "c.fvx")
-    division = Segmentation.elements(collection, ["p"])
-    doc, unit = division.doc[0], division.id[0]
-    element = collection.element(doc, unit.removeprefix(doc))
-    assert (element.start, element.end) == (division.start[0], division.end[0])
-    counts = [
-        sum(e.xpath.rpartition("/")[2].startswith("p[") and e.end > e.start for e in elements)
-        for elements in map(collection.all_elements, collection)
-    ]
-    assert len(division) == sum(counts)
-    with pytest.raises(UsageError, match="the collection has no element 'chunk'"):
-        Segmentation.elements(collection, ["p", "chunk"])
-
-
 def test_divisions_are_read(tmp_path: Path) -> None:
     path = tmp_path / "chunks.jsonl"
     path.write_text(
@@ -168,11 +149,6 @@ def test_bad_divisions_are_refused(text: str, expected: str, tmp_path: Path) -> 
     with pytest.raises(InputError) as refused:
         read_segmentation(path)
     assert expected in str(refused.value)
-
-
-def test_judgements_may_be_python_objects() -> None:
-    found = project({"1": [("A", 10, 30)]}, Segmentation.of([("A", 0, 20)]))
-    assert found.gains.select("unit", "relevant").rows() == [("A:0-20", 10)]
 
 
 def test_impossible_divisions_are_refused() -> None:

@@ -373,13 +373,6 @@ def test_a_near_miss_returned_again_gains_again(name: str, laboratory: Laborator
     assert less(laboratory.last("s1", principal), laboratory.last("s1 s1", principal))
 
 
-@pytest.mark.parametrize("name", ["nxCG", "ep/gr", "HiXEval", "AgP", "iP", "T2I"])
-def test_in_other_families_it_does_not(name: str, laboratory: Laboratory) -> None:
-    for label in family(name).measures:
-        alone, twice = (laboratory.last(run, label, union=True) for run in ("s1", "s1 s1"))
-        assert not less(alone, twice)
-
-
 def test_prum_has_recall_only_if_those_who_never_find_enough_count_as_failures(
     laboratory: Laboratory,
 ) -> None:

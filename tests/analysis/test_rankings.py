@@ -340,20 +340,7 @@ def test_each_official_task_has_its_own_measures() -> None:
     assert any("left out that declare no task of --task, 3" in note for note in one.notes)
 
 
-def test_measures_of_results_in_any_spelling_and_each_once() -> None:
-    results = random_results(("iP@0.01", "AP", "my own"))
-    found = correlate(results, measures=["iP@.01", "my own", "iP@0.01"])
-    assert found.labels == ("iP@0.01", "my own")
-    with pytest.raises(UsageError, match="no measure 'P@5' in the results; they hold iP"):
-        correlate(results, measures="P@5")
-
-
 # -- what has no topics ------------------------------------------------------------------------
-
-
-def test_halves_of_one_topic_are_refused() -> None:
-    with pytest.raises(UsageError, match="no values on two topics that all runs share: AP, AiP"):
-        correlate(given({"AP": [1, 2], "AiP": [3, 4]}), by="topics")
 
 
 def test_a_measure_of_one_topic_is_left_out_and_noted() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toy_elements
-from foveal import InputError, UsageError, evaluate
+from foveal import InputError, UsageError
 from foveal.analysis.fidelity import PARTS, RANKINGS, Simulation, simulate
 from foveal.collection import Collection, build_index
 from foveal.model import Judgements, Run
@@ -103,19 +103,6 @@ def test_parts_of_the_toy_collection(toy: Path) -> None:
         ("D2", [(0, 25, "/a[1]/p[1]"), (25, 50, "/a[1]/p[2]")]),
         ("D1", [(20, 40, "/a[1]/s[1]/p[2]")]),
     ]
-
-
-def test_scores_of_the_toy_collection(toy: Path) -> None:
-    """F of D1: SL 40 of 80 characters, SLD 40 of 100, SS half of the highlighted 40."""
-    truth = Judgements.from_highlights(TOY)
-    scores = evaluate(simulate(truth, toy).runs, truth, "AgP", collection=toy).aggregate()
-    found = {run: values["AgP"] for run, values in scores.items()}
-    assert found["SR"] == found["SRS"] == 1
-    assert found["SLR"] == pytest.approx((1 + (1 + 2 / 3) / 2) / 2)
-    assert found["SLDR"] == pytest.approx((1 + (1 + 4 / 7) / 2) / 2)
-    assert found["SSR"] == found["SSTR"] == pytest.approx((1 + (1 + 2 / 3) / 2) / 2)
-    assert found["SLRS"] == pytest.approx((2 / 3 + (1 + 2 / 3) / 2) / 2)
-    assert found["SRI"] == found["SRSI"] == pytest.approx((1 / 2 + 2 / 3) / 2)
 
 
 def test_a_document_of_which_nothing_is_returned_keeps_its_rank(toy: Path) -> None:

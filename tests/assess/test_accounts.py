@@ -1,4 +1,4 @@
-"""Passwords, sessions, the one-time link and the patience of the door."""
+"""Passwords, sessions and rate limits."""
 
 from __future__ import annotations
 

@@ -164,41 +164,6 @@ def test_an_action_that_the_text_does_not_allow_is_refused(action: Action, numbe
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        None,
-        [],
-        "highlight",
-        {},
-        {"kind": 3},
-        {"kind": "paint"},
-        {"kind": "\ud800"},
-        {"kind": "highlight", "start": 5},
-        {"kind": "highlight", "start": "3", "end": 5},
-        {"kind": "highlight", "start": True, "end": 2},
-        {"kind": "highlight", "start": 1.0, "end": 2},
-        {"kind": "highlight", "start": 1, "end": 2, "text": "x"},
-        {"kind": "highlight", "start": 1, "end": 2, "\ud800": "x"},
-        {"kind": "undo", "end": 3},
-        {"kind": "grade", "grade": {"exhaustivity": "1"}},
-        {"kind": "grade", "path": ["/a"]},
-        {"kind": "grade", "path": "/a", "grade": "2"},
-        {"kind": "grade", "path": "/a", "grade": {"exhaustivity": 2}},
-        {"kind": "replace"},
-        {"kind": "replace", "state": []},
-        {"kind": "replace", "state": State().to_json() | {"spans": [[1, 2, 3]]}},
-        {"kind": "replace", "state": State().to_json() | {"spans": [[1, True]]}},
-        {"kind": "replace", "state": State().to_json() | {"spans": 5}},
-        {"kind": "replace", "state": State().to_json() | {"validated": 1}},
-        {"kind": "replace", "state": State().to_json() | {"grades": {"/a": 1}}},
-    ],
-)
-def test_data_that_is_not_an_action_is_refused(data: object) -> None:
-    with pytest.raises(RefusedError):
-        Action.from_json(data)
-
-
-@pytest.mark.parametrize(
     "logged",
     [
         {"kind": "highlight", "start": 3, "end": 9},

@@ -118,14 +118,6 @@ def test_inputs_have_the_forms_of_ir_measures(form: str) -> None:
     assert calculated(qrels, run) == pytest.approx(ours())
 
 
-def test_theirs_and_ours_together() -> None:
-    labels = ("nDCG@10", "charR", "RR")
-    found = calculated(iter(QRELS), iter(RUN), labels)
-    assert set(found) == set(labels)
-    assert found["charR"] == pytest.approx(ours()["charR"])
-    assert found["RR"] > 0
-
-
 def test_dictionaries_have_whole_documents_only() -> None:
     qrels = {"1": {"D1": 1, "D2": 0}, "2": {"D9": 1}}
     run = {"1": {"D2": 0.9, "D1": 0.5}}
@@ -142,16 +134,6 @@ def test_options_reach_the_evaluation() -> None:
     assert calculated(QRELS, twice, ("charR",)) == pytest.approx(ours(("charR",)))
     own = [p for p in ir_measures.DefaultPipeline.providers if p.NAME == "foveal"]
     assert len(own) == 1
-
-
-def test_the_provider_by_its_name() -> None:
-    provider = ir_measures.providers.registry["foveal"]
-    assert provider.supports(ir_measures.AiP)
-    assert not provider.supports(ir_measures.nDCG @ 10)
-    assert "start" in ir_measures.run_inputs([ir_measures.AiP])
-    assert "end" in ir_measures.qrel_inputs([ir_measures.AiP])
-    with pytest.raises(ValueError, match="unsupported measure"):
-        provider.calc_aggregate([ir_measures.RR], QRELS, RUN)
 
 
 def test_an_experiment_of_pyterrier() -> None:
