@@ -147,19 +147,6 @@ def test_a_directory_of_runs_or_results(folder: Path, capsys: pytest.CaptureFixt
     assert rows(capsys, "saved") == whole
 
 
-def test_results_by_assessor_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    message = "foveal: with assessors 'each' every run is several"
-    lines = Path(JUDGED[1]).read_text().splitlines()
-    judged = [json.loads(line) for line in lines]
-    judged = [line | {"assessor": name} for name in "pq" for line in judged if "doc" in line]
-    (folder / "judged").write_text("".join(json.dumps(line) + "\n" for line in judged))
-    scored = ("-j", "judged", "-m", "AiP", "--assessors", "each")
-    assert_refused(call(capsys, "compare", *RUNS, *scored, "-o", "out"), message)
-    done = call(capsys, "evaluate", *RUNS, *scored, "-f", "json", "-o", "each.json")
-    assert done.code == 0, done.err
-    assert_refused(call(capsys, "compare", "each.json", "-o", "out"), message)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

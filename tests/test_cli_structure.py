@@ -50,32 +50,6 @@ def scored(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[list[float],
     return [float(row[3]) for row in rows if row[1] == "all"], said
 
 
-@pytest.mark.parametrize("task", ["2005.CO.FetchBrowse", "2005.COS.FetchBrowse"])
-def test_fetch_and_browse_reports_curves_of_both_levels(
-    task: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = toy_elements.judgement_lines("2005", spans=False)
-    (folder / "assessed").write_text(toy_elements.judgements(lines, "2005"))
-    topics = '{"topic": "1", "title": "t", "castitle": "//a[about(., t)]"}\n'
-    (folder / "topics.jsonl").write_text(topics)
-    args = ("run", "-j", "assessed", "-C", "index", "-t", task, "--topics-file", "topics.jsonl")
-    outcome = call(capsys, "evaluate", *args, "-f", "tsv")
-    assert outcome.code == 0, outcome.err
-    rows = (line.split("\t") for line in outcome.out.splitlines()[1:])
-    found = {row[2]: float(row[3]) for row in rows if row[1] == "all"}
-    for quant in ("gen5", "genLifted"):  # nothing is strictly relevant
-        for name, overlap in (
-            ("FBarticle", ""),
-            ("FBelement", ""),
-            ("FBelement", ",overlap=on"),
-        ):
-            levels = [f"{p / 100:.2f}" for p in range(1, 100)] + ["1"]
-            curve = [found[f"{name}(quant={quant}{overlap})@{x}"] for x in levels]
-            mean = found[f"{name}(score=iMAep,quant={quant}{overlap})"]
-            assert 0 < mean == pytest.approx(sum(curve) / 100, abs=1e-12)
-            assert len(set(curve)) > 1 or mean == 1
-
-
 def test_snapping_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     args = ("spans", "-j", "elements", "-C", "index", "-m", "gr@2")
     assert_refused(
@@ -84,14 +58,6 @@ def test_snapping_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert scored(capsys, *args, "--snap") == (
         [pytest.approx(1.5 / TOTAL)],
         ["mine: results mapped to the smallest element around them: 1"],
-    )
-
-
-def test_tags_are_excluded(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = ("run", "-j", "elements", "-m", "gr@3", "--exclude-tags", "p, x")
-    assert scored(capsys, *args) == (
-        [pytest.approx(1.5 / 2.15)],
-        ["--exclude-tags: no judged element has the tag 'x'"],
     )
 
 
@@ -135,16 +101,6 @@ def test_evaluating_and_converting_filter_alike(
             for again in ([], ["-C", "index"]):
                 values, _ = scored(capsys, "run", "-j", f"{form}.out", *GAINS, *again)
                 assert steps(values) == cas_campaign.KEPT[reading]
-
-
-def test_tag_classes(structured: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = ("run", "-j", "elements.jsonl", *GAINS, "--cas", "SV", "--topics-file", "topics.jsonl")
-    values, _ = scored(capsys, *args, "--tag-classes", "sec=p,x=y")
-    assert steps(values) == cas_campaign.KEPT["VV"]
-    refused = evaluate(capsys, *args, "--tag-classes", "sections")
-    assert_refused(
-        refused, "foveal: 'sections' is not a class of tags; expected ieee, or tags as in"
-    )
 
 
 def test_conversions_that_cannot_be_filtered(

@@ -40,16 +40,6 @@ def one_document(length: int | None, *spans: Sequence[tuple[int, int]]) -> dict[
 # -- by hand -----------------------------------------------------------------------------------
 
 
-def test_kappa_of_characters_by_hand() -> None:
-    """40 and 30 of 100 highlighted, 20 by both: 70 agree; .4*.3 + .6*.7 = .54 would by chance."""
-    found = compared(one_document(100, [(0, 40)], [(20, 50)]))
-    assert found.value("observed") == pytest.approx(0.7)
-    assert found.value("kappa") == pytest.approx((0.7 - 0.54) / (1 - 0.54))
-    assert found.value("f1") == pytest.approx(40 / 70)
-    assert found.value("jaccard") == pytest.approx(20 / 50)
-    assert found.value("characters") == 100
-
-
 PUBLISHED = {
     "c": ([(225, 295), (370, 400)], [(220, 300), (355, 375), (400, 420)]),
     "k": ([(180, 240), (300, 350)], [(180, 240), (300, 350)]),
@@ -389,35 +379,6 @@ def test_long_documents_do_not_overflow() -> None:
 # -- what is refused or not defined ------------------------------------------------------------
 
 
-def test_one_assessor_agrees_with_nobody() -> None:
-    with pytest.raises(UsageError, match="all judgements are of one assessor, 'a0'; agreement is"):
-        compared(one_document(10, [(0, 5)]))
-    with pytest.raises(UsageError, match="no judgements given"):
-        agreement([])
-
-
-def test_one_assessor_twice_is_refused(tmp_path: Path) -> None:
-    line = {"topic": "1", "doc": "D", "length": 50, "spans": [], "assessor": "ann"}
-    first, second = write(tmp_path / "a", line), write(tmp_path / "b", line)
-    with pytest.raises(InputError, match=r"b:1: topic '1', document 'D' is already judged on line"):
-        agreement([first, second])
-    with pytest.raises(InputError, match="a:1: topic '1', document 'D' is already judged"):
-        agreement([first, first])
-
-
-def test_no_document_in_common() -> None:
-    ann: Gold = {"1": {"a": {"spans": [(0, 5)], "length": 10}}}
-    bob: Gold = {"1": {"b": {"spans": [(0, 5)], "length": 10}}}
-    other: Gold = {"2": {"a": {"spans": [(0, 5)], "length": 10}}}
-    for judged in (bob, other):
-        with pytest.raises(UsageError, match="no document was judged by two of the 2 assessors"):
-            compared({"ann": ann, "bob": judged})
-    found = compared({"ann": ann, "bob": bob, "eve": ann})
-    assert found.value("f1", pair=("eve", "ann")) == 1
-    with pytest.raises(UsageError, match="no document in common: topic all, pair"):
-        found.value("f1", pair=("ann", "bob"))
-
-
 def test_unknown_names_are_refused() -> None:
     judged = one_document(10, [(0, 5)], [(0, 6)])
     with pytest.raises(UsageError, match="topics wanted but not judged: 9"):
@@ -453,27 +414,8 @@ def test_without_any_length_kappa_and_alpha_are_not_defined() -> None:
     )
 
 
-def test_lengths_of_some_documents_only_define_no_kappa() -> None:
-    judged = one_document(50, [(0, 40)], [(20, 50)])
-    for own in judged.values():
-        own["1"]["E"] = {"spans": [(0, 5)]}
-    assert isnan(compared(judged).value("kappa"))
-    for own in judged.values():
-        own["2"] = {"E": {"spans": [], "length": 9}}  # another line tells
-    assert compared(judged).value("characters", topic="1") == 59
-
-
 def test_two_lengths_of_one_document_are_refused() -> None:
     judged = one_document(50, [(0, 40)], [(20, 50)])
     judged["a1"]["1"]["D"]["length"] = 51
     with pytest.raises(InputError, match="document 'D' is 51 characters long here, but 50"):
         compared(judged)
-
-
-def test_judgements_of_whole_documents(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("1 0 x 1\n1 0 y 0\n1 0 z 1\n")
-    (tmp_path / "b").write_text("1 0 x 1\n1 0 y 0\n1 0 z 0\n")
-    found = agreement([tmp_path / "a", tmp_path / "b"])
-    assert found.value("doc_observed") == pytest.approx(2 / 3)
-    assert isnan(found.value("f1"))
-    assert found.notes[0].startswith("no highlighted text is known")

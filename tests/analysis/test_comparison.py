@@ -193,33 +193,6 @@ def test_the_p_of_a_pair_does_not_depend_on_other_runs_or_measures() -> None:
     assert (-there[1], -there[0], -there[2]) == pytest.approx(back, abs=0.02)
 
 
-def test_runs_are_scored_before_they_are_compared() -> None:
-    truth = Judgements.from_highlights(
-        {t: {"D": {"spans": [(0, 10)], "length": 40}} for t in ("1", "2", "3")}
-    )
-    runs = [
-        Run.from_results({t: [("D", 0, end)] for t in ("1", "2", "3")}, name=name)
-        for name, end in (("short", 10), ("long", 40))
-    ]
-    found = compare(runs, truth, ["charP", "charR"], task=None, topics="judged")
-    assert [pairs.measure for pairs in found.measures] == ["charP", "charR"]
-    row = next(found.rows())
-    assert (row["difference"], row["p"], row["wins"]) == (0.75, 0.0, 3)
-    assert "runs" in found.meta["scores"]["topics"]
-
-
-def test_the_interval_is_that_of_the_difference_of_means() -> None:
-    scored = results({"x": X, "y": Y})
-    row = only_row(compare(scored, interval="t", confidence=0.9))
-    expected = stats.ttest_rel(X, Y).confidence_interval(0.9)
-    assert (row["low"], row["high"]) == pytest.approx(tuple(expected))
-    runs = compare(scored, interval="t").runs_frame()
-    own = stats.ttest_1samp(X, 0).confidence_interval(0.95)
-    assert runs.filter(pl.col("run") == "x").select("low", "high").row(0) == pytest.approx(
-        tuple(own)
-    )
-
-
 @pytest.mark.parametrize(
     ("option", "value"),
     [

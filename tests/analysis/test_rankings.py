@@ -14,9 +14,9 @@ from foveal.analysis.correlation import Correlations, correlate
 from foveal.analysis.score_matrix import compute_ranking_scores
 from foveal.analysis.tasks import group_by_task, without_curves
 from foveal.errors import UsageError
-from foveal.evaluation import PRESETS, evaluate
+from foveal.evaluation import PRESETS
 from foveal.evaluation.topic_groups import add_groups
-from foveal.model import Judgements, Results, Run
+from foveal.model import Results
 
 RUNS = tuple("abcdef")
 TOPICS = tuple(str(i) for i in range(1, 13))
@@ -60,13 +60,6 @@ def tau(x: np.ndarray, y: np.ndarray) -> float:
 
 
 # -- by measure --------------------------------------------------------------------------------
-
-
-def test_the_worked_example() -> None:
-    found = correlate(given({"AP": [0.3, 0.5, 0.2, 0.9, 0.4], "AiP": [0.35, 0.30, 0.1, 0.8, 0.42]}))
-    assert found.labels == ("AP", "AiP")
-    assert found.values("tau_b") == pytest.approx(np.array([[1, 0.6], [0.6, 1]]))
-    assert counts(found) == [1]
 
 
 def test_a_cell_is_the_mean_over_tasks() -> None:
@@ -297,47 +290,6 @@ def test_results_by_assessor_are_refused() -> None:
     results = declaring({"a[x]": None, "a[y]": None}, options={"assessors": "each"})
     with pytest.raises(UsageError, match="union, majority, intersection or the name of one"):
         correlate(results)
-
-
-# -- from runs to correlations in one call -----------------------------------------------------
-
-
-def small_campaign() -> tuple[list[Run], Judgements]:
-    truth = Judgements.from_highlights(
-        {t: {f"D{d}": {"spans": [(0, 30)], "length": 60} for d in range(4)} for t in "123"}
-    )
-    orders = {"a": (0, 1, 2), "b": (4, 0, 1), "c": (4, 5, 0)}
-    runs = [
-        replace(
-            Run.from_results(
-                {t: [(f"D{d}", 0, 40 + d) for d in order] for t in "123"}, name=f"{name}.{task}"
-            ),
-            task=task,
-        )
-        for task in ("Focused", "RelevantInContext")
-        for name, order in orders.items()
-    ]
-    return runs, truth
-
-
-def test_runs_are_scored_and_equal_their_saved_results() -> None:
-    runs, truth = small_campaign()
-    measures = ["AP", "AiP", "charP"]
-    found = correlate(runs, truth, measures, coefficients="spearman")
-    saved = Results.from_json(evaluate(runs, truth, measures).to_json())
-    assert list(found.tasks) == ["Focused", "RelevantInContext"]
-    assert found.singles.equals(correlate(saved, coefficients="spearman").singles)
-
-
-def test_each_official_task_has_its_own_measures() -> None:
-    runs, truth = small_campaign()
-    found = correlate(runs, truth, "AP", task=["2009.Focused", "2009.RelevantInContext"])
-    assert list(found.tasks) == ["2009.Focused", "2009.RelevantInContext"]
-    pairs = {(row["first"], row["second"]): row["count"] for row in found.rows()}
-    assert pairs["AiP", "AP"] == 1
-    one = correlate(runs, truth, task="2009.Focused")
-    assert one.labels == ("iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP")
-    assert any("left out that declare no task of --task, 3" in note for note in one.notes)
 
 
 # -- what has no topics ------------------------------------------------------------------------

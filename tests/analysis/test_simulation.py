@@ -231,18 +231,6 @@ def test_documents_that_the_collection_does_not_hold_are_named(toy: Path) -> Non
     assert len(bad.value.problems) == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"parts": ["S", "SX"]}, "unknown 'SX'; expected one of S, SL, SLD, SS, SST"),
-        ({"empty": "drop"}, "unknown 'drop'; expected one of keep, omit"),
-    ],
-)
-def test_unknown_choices_are_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        simulate(Judgements.from_highlights(TOY), **options)
-
-
 def test_touching_highlights_are_one_passage(tmp_path: Path) -> None:
     """So the smallest element around both is returned, and what lies across their border."""
     index_of(tmp_path, {"d.xml": "<a><p>one</p><p>other</p>x</a>", "e.xml": "<a>y</a>"})
