@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.processes import compiled
 
-from patience import finished
+from timeouts import finished
 
 __all__ = ["ROOT", "benchmark", "environment"]
 

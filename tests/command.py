@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from foveal.cli import main
-from patience import started
+from timeouts import started
 
 QRELS = """\
 toy Q0 D1 40 100 10 10:30 70:10

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.dask_cluster import start
 
-from patience import until
+from timeouts import until
 
 __all__ = ["DaskCluster"]
 

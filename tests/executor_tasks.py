@@ -17,7 +17,7 @@ from typing import Any, Self
 from foveal.errors import InputError, Problem
 from foveal.executors import Processes
 from foveal.executors.cluster import Cluster
-from patience import until
+from timeouts import until
 
 __all__ = [
     "Gate",

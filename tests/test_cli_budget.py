@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -31,23 +30,6 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # -- budget ------------------------------------------------------------------------------------
 
 
-def test_a_table_with_area_and_words(capsys: pytest.CaptureFixture[str]) -> None:
-    done = call(
-        capsys, "budget", "run", "priced.jsonl", "-j", "qrels", "--at", "20,40,90", "-f", "table"
-    )
-    assert done.code == 0
-    assert done.out.splitlines()[:7] == [
-        "charR at budgets of characters, mean over topics",
-        "",
-        "characters    mine  priced",
-        "----------  ------  ------",
-        "20          0.2222  0.1111",
-        "40          0.4444  0.3333",
-        "90          0.7778  0.8889",
-    ]
-    assert "mine is better below 65 characters, priced above; from 40 to 90 this may be" in done.out
-
-
 def test_rows_are_those_of_evaluate(capsys: pytest.CaptureFixture[str]) -> None:
     budget = call(
         capsys, "budget", "priced.jsonl", "-j", "qrels", "--unit", "tokens", "--at", "5,15", "-q"
@@ -59,42 +41,12 @@ def test_rows_are_those_of_evaluate(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-def test_saved_curves_are_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    common = ("priced.jsonl", "-j", "qrels", "-m", "iP@0.5", "--unit", "results", "--at", "1,2")
-    assert call(capsys, "budget", *common, "-o", "saved.json", "-f", "json").code == 0
-    assert call(capsys, "plot", "budget", "saved.json", "-o", "saved.dat").code == 0
-    drawn = Path("saved.dat").read_text()
-    assert "Scores at budgets: iP(unit=results)@0.5, mean over topics" in drawn
-    assert "results read (per topic)" in drawn
-    assert call(capsys, "budget", *common, "-o", "own.dat").code == 0
-    assert "results read (per topic)" in Path("own.dat").read_text()
-
-
 def test_pictures(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     done = call(capsys, "budget", "run", "priced.jsonl", "-j", "qrels", "-o", "budget.svg")
     assert done.code == 0
     assert "<svg" in Path("budget.svg").read_text()
     assert "No run beats mine at any budget" in done.err
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (("run", "--unit", "tokens"), "run:1: the result says nothing of its tokens"),
-        (("run", "-m", "AP"), "foveal: AP has no curve; expected charR"),
-    ],
-)
-def test_wrong_use_of_budget(
-    capsys: pytest.CaptureFixture[str], args: tuple[str, ...], said: str
-) -> None:
-    assert_refused(call(capsys, "budget", *args, "-j", "qrels", "-o", "out"), said)
-
-
-def test_a_task_has_no_curve(capsys: pytest.CaptureFixture[str]) -> None:
-    task = call(capsys, "budget", "run", "-j", "qrels", "-t", "2009.Focused")
-    assert task.code == 2
-    assert "No such option '-t'" in task.err
 
 
 def test_budgets_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,18 +59,6 @@ def test_budgets_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
 # -- project -----------------------------------------------------------------------------------
 
 
-def test_a_table_of_divisions(capsys: pytest.CaptureFixture[str]) -> None:
-    done = call(
-        capsys, "project", "-j", "qrels", "--division", "chunks.jsonl", "--window", "50/25", "-f",
-        "table", "--at", "60",
-    )  # fmt: skip
-    assert done.code == 0
-    rows = [line.split() for line in done.out.splitlines()]
-    assert ["figure", "chunks", "windows", "50/25"] in rows
-    assert [row[1] for row in rows if row and row[0] in ("inside", "whole")] == ["1.0000"] * 2
-    assert "charR@60 bound" in done.out
-
-
 def test_qrels_gains_and_units(capsys: pytest.CaptureFixture[str]) -> None:
     common = ("project", "-j", "qrels", "--division", "chunks.jsonl")
     graded = call(capsys, *common, "-f", "qrels", "--grades", "4").out
@@ -129,16 +69,6 @@ def test_qrels_gains_and_units(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, *common, "-f", "units", "-o", "units.jsonl").code == 0
     again = call(capsys, "project", "-j", "qrels", "--division", "units.jsonl", "-f", "qrels")
     assert again.out == "toy 0 D1:0-40 1\ntoy 0 D1:40-100 1\ntoy 0 D2:0-50 1\n"
-
-
-def test_figures_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    common = ("project", "-j", "qrels", "--division", "chunks.jsonl")
-    rows = call(capsys, *common, "-q").out.splitlines()
-    assert rows[0] == "division\ttopic\tfigure\tvalue"
-    assert "chunks\ttoy\tbest_P\t1.0" in rows
-    assert "chunks\tall\tbest_P\t1.0" in rows
-    content = json.loads(call(capsys, *common, "-f", "json").out)
-    assert content["divisions"][0]["means"]["best_P"] == 1.0
 
 
 @pytest.mark.parametrize(

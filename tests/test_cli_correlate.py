@@ -1,4 +1,4 @@
-"""``foveal correlate``: from runs or saved results to tables, data and heat maps."""
+"""``foveal correlate``: runs or saved results, tasks, heat maps, what is refused."""
 
 from __future__ import annotations
 
@@ -56,19 +56,6 @@ def rows(outcome: Outcome) -> list[dict[str, str]]:
 MEASURES = ("-m", "AP", "-m", "AiP", "-m", "gP@2")
 
 
-def test_a_directory_of_runs_in_one_command(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    outcome = correlate(capsys, "runs", "-j", "qrels", *MEASURES)
-    found = rows(outcome)
-    assert [(row["statistic"], row["first"], row["second"]) for row in found] == [
-        ("tau_b", "AP", "AiP"),
-        ("tau_b", "AP", "gP@2"),
-        ("tau_b", "AiP", "gP@2"),
-    ]
-    assert all(-1 <= float(row["value"]) <= 1 and row["count"] == "1" for row in found)
-
-
 def test_saved_results_give_what_runs_give(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,91 +94,6 @@ def test_runs_are_grouped_by_the_task_they_declare(
     assert "BestInContext: nothing to rank, a single run: best" in outcome.err
 
 
-def test_quantisations_of_2005(tmp_path: Path, monkeypatch, capsys) -> None:
-    """Two presets by quantisation: one cell for each pair, ten measures and two tasks behind it."""
-    monkeypatch.chdir(tmp_path)
-    Path("runs").mkdir()
-    judged = []
-    for topic in TOPICS:
-        for doc in range(4):
-            grade, size = 1 + (doc + int(topic)) % 2, 20 * (doc + 1)
-            element = {"exhaustivity": grade, "size": size, "rsize": size if doc else 10}
-            element["xpath"] = "/article[1]"
-            judged.append({"topic": topic, "doc": f"D{doc}", "elements": [element]})
-    Path("assessed").write_text("".join(json.dumps(line) + "\n" for line in judged))
-    for task in ("CO.Thorough", "CO.Focussed"):
-        for name, order in SYSTEMS.items():
-            header = {"type": "header", "format": "foveal-run", "version": 1, "task": task}
-            lines = [header | {"run": f"{name}.{task}"}]
-            lines += [
-                {"topic": topic, "doc": f"D{doc}", "xpath": "/article[1]"}
-                for topic in TOPICS
-                for doc in order[: len(name)]
-            ]
-            text = "".join(json.dumps(line) + "\n" for line in lines)
-            Path(f"runs/{name}.{task}.jsonl").write_text(text)
-    presets = ("-t", "2005.CO.Thorough", "-t", "2005.CO.Focussed")
-    outcome = correlate(capsys, "runs", "-j", "assessed", *presets, "--by", "quant", "-f", "json")
-    found = json.loads(outcome.out)["correlations"]
-    pairs = [(row["row"], row["column"]) for row in found]
-    assert pairs == [("gen5", "strict5"), ("gen5", "genLifted"), ("strict5", "genLifted")]
-    assert {row["count"] + row["undefined"] for row in found} == {20}
-    by_measure = correlate(capsys, "runs", "-j", "assessed", *presets, "-f", "json")
-    found = json.loads(by_measure.out)["correlations"]
-    assert len(found) == 45
-    assert {row["count"] + row["undefined"] for row in found} == {6}
-
-
-# -- output ------------------------------------------------------------------------------------
-
-
-def test_a_table_marks_what_is_equivalent_and_what_differs(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = correlate(capsys, "runs", "-j", "qrels", "-m", "AP", "-m", "R@2", "-f", "table").out
-    assert out.splitlines()[0] == "Kendall's tau b by measure: 4 runs"
-    assert "= from 0.9: equivalent rankings; ! below 0.8: noticeable differences" in out
-
-
-@pytest.mark.parametrize(
-    ("form", "piece"),
-    [
-        ("table", "Kendall's tau b by measure: 4 runs"),
-        ("markdown", "| measure | AP |"),
-        ("latex", r"\begin{tabular}"),
-        ("html", "<table"),
-        ("csv", "statistic,first,second,value,low,high,count,undefined\n"),
-        ("json", '{"meta":'),
-    ],
-)
-def test_every_format(
-    form: str, piece: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    args = ("runs", "-j", "qrels", "-m", "AP", "-m", "AiP", "-f", form)
-    assert piece in correlate(capsys, *args).out
-    correlate(capsys, *args, "-o", "out")
-    assert piece in Path("out").read_text()
-
-
-def test_json_says_what_it_was_made_from(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = ("runs", "-j", "qrels", "-m", "AP", "-m", "AiP", "--by", "topics", "--samples", "20")
-    meta = json.loads(correlate(capsys, *args, "--seed", "9", "-f", "json").out)["meta"]
-    assert meta["options"]["samples"] == 20
-    assert meta["options"]["seed"] == 9
-    assert {item["kind"] for item in meta["inputs"]} == {"run", "judgements"}
-    assert len(meta["inputs"]) == 5
-
-
-def test_the_same_seed_gives_the_same_bytes(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    args = ("runs", "-j", "qrels", *MEASURES, "--by", "topics", "-c", "all")
-    args = (*args, "--samples", "50", "-f", "json", "--seed")
-    first = correlate(capsys, *args, "5").out
-    assert correlate(capsys, *args, "5").out == first
-    assert correlate(capsys, *args, "6").out != first
-
-
 # -- pictures ----------------------------------------------------------------------------------
 
 
@@ -207,19 +109,6 @@ def test_a_heat_map_has_a_text_alternative(
     assert "AP and AiP: " in picture.find(f"{space}desc").text
     correlate(capsys, *args, "-o", "map.svg")
     assert Path("map.svg").read_bytes() == first
-
-
-@pytest.mark.parametrize(("name", "magic"), [("map.png", b"\x89PNG"), ("map.pdf", b"%PDF")])
-def test_heat_maps_for_print(
-    name: str, magic: bytes, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("matplotlib")
-    args = ("runs", "-j", "qrels", *MEASURES, "-o", name)
-    correlate(capsys, *args)
-    first = Path(name).read_bytes()
-    assert first.startswith(magic)
-    correlate(capsys, *args)
-    assert Path(name).read_bytes() == first
 
 
 # -- wrong use ---------------------------------------------------------------------------------
@@ -251,19 +140,8 @@ def test_wrong_use(
 def test_saved_results_are_not_scored_again(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call(
-        capsys,
-        "evaluate",
-        "runs/good.jsonl",
-        "runs/poor.jsonl",
-        "-j",
-        "qrels",
-        *MEASURES,
-        "-f",
-        "json",
-        "-o",
-        "all.json",
-    )
+    runs = ("runs/good.jsonl", "runs/poor.jsonl")
+    call(capsys, "evaluate", *runs, "-j", "qrels", *MEASURES, "-f", "json", "-o", "all.json")
     for option in (("-t", "2009.Focused"), ("--lenient",), ("--topics", "run")):
         outcome = call(capsys, "correlate", "all.json", *option)
         assert outcome.code == 2
@@ -284,40 +162,6 @@ def test_an_empty_directory_is_refused(folder: Path, capsys: pytest.CaptureFixtu
 # -- saved results, tasks and options ----------------------------------------------------------
 
 
-def two_tasks(folder: Path) -> list[str]:
-    """Each system in two tasks, which declare them; in the second one another turns best."""
-    for name, order in SYSTEMS.items():
-        write_run(folder / "runs" / f"{name}.jsonl", name, order, "Focused")
-        turned = order[1:] + order[:1]
-        write_run(folder / "runs" / f"{name}2.jsonl", f"{name}2", turned, "Thorough")
-    return sorted(str(path) for path in Path("runs").iterdir())
-
-
-@pytest.mark.parametrize("by", ["measure", "topics"])
-def test_saved_results_are_ranked_within_declared_tasks(
-    by: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    paths = two_tasks(folder)
-    call(capsys, "evaluate", *paths, "-j", "qrels", *MEASURES, "-f", "json", "-o", "all.json")
-    scored = correlate(capsys, "runs", "-j", "qrels", *MEASURES, "--by", by).out
-    assert correlate(capsys, "all.json", "--by", by).out == scored
-    saved = json.loads(correlate(capsys, "all.json", "-f", "json").out)
-    assert {task: len(runs) for task, runs in saved["meta"]["tasks"].items()} == {
-        "Focused": 4,
-        "Thorough": 4,
-    }
-    assert saved["correlations"][0]["count"] == 2
-
-
-def test_runs_without_a_task_are_not_mixed_in_silence(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_run(folder / "runs" / "good.jsonl", "good", SYSTEMS["good"], "Focused")
-    outcome = correlate(capsys, "runs", "-j", "qrels", *MEASURES)
-    said = "warning: runs without a task are ranked with those of Focused, 3: fair, odd, poor\n"
-    assert said in outcome.err
-
-
 def test_warnings_of_saved_results_are_said(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -333,36 +177,3 @@ def test_warnings_of_saved_results_are_said(
     assert "warning: results scored with different options: fair, good; odd, poor\n" in outcome.err
     meta = json.loads(correlate(capsys, "one.json", "two.json", "-f", "json").out)["meta"]
     assert "fair: something odd" in meta["warnings"]
-
-
-def test_measures_of_saved_results_are_found_and_counted_once(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    paths = sorted(str(path) for path in Path("runs").iterdir())
-    measures = ("-m", "iP@0.01", "-m", "AP")
-    call(capsys, "evaluate", *paths, "-j", "qrels", *measures, "-f", "json", "-o", "all.json")
-    saved = json.loads(Path("all.json").read_text())
-    saved["results"] += [
-        row | {"measure": "my own"} for row in saved["results"] if row["measure"] == "AP"
-    ]
-    Path("all.json").write_text(json.dumps(saved))
-    args = ("-m", "iP@.01", "-m", "my own", "-m", "iP@0.01")
-    (row,) = rows(correlate(capsys, "all.json", *args))
-    assert (row["first"], row["second"], row["count"]) == ("iP@0.01", "my own", "1")
-
-
-def test_results_by_assessor_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    span = {"start": 0, "end": 50}
-    judged = [
-        {"topic": t, "doc": "D1", "length": 100, "assessor": name, "spans": [span]}
-        for t in TOPICS
-        for name in "pq"
-    ]
-    Path("judged").write_text("".join(json.dumps(line) + "\n" for line in judged))
-    each = ("-j", "judged", *MEASURES, "--assessors", "each")
-    done = call(capsys, "evaluate", "runs/odd.jsonl", *each, "-f", "json", "-o", "each")
-    assert done.code == 0, done.err
-    for args in (("runs", *each), ("each",)):
-        outcome = call(capsys, "correlate", *args)
-        assert outcome.code == 2
-        assert "choose union, majority, intersection or the name of one" in outcome.err

@@ -77,16 +77,6 @@ def test_failures_are_listed_or_end_the_build(
     assert outcome.err.endswith(f"\n  {message}\n")
 
 
-def test_many_failures_are_counted(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for i in range(30):
-        (articles / f"bad{i:02}.xml").write_text("")
-    outcome = index(capsys, "articles", "-o", "x")
-    assert outcome.code == 2
-    lines = outcome.err.splitlines()
-    assert len(lines) == 21
-    assert lines[-1] == "... and 10 more problems"
-
-
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -127,15 +117,6 @@ def test_options_reach_the_index(articles: Path, capsys: pytest.CaptureFixture[s
     assert collection.documents.rows() == [("7", 4), ("8", 1)]
 
 
-def test_several_processes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert index(capsys, "articles", "-o", "one", "-w", "1").code == 0
-    done = subprocess.run(
-        [*FOVEAL, "index", "articles", "-o", "two", "-w", "2"], capture_output=True
-    )
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert Path("one").read_bytes() == Path("two").read_bytes()
-
-
 def test_a_terminal_shows_progress(articles: Path) -> None:
     _, shown = at_terminal("index", "articles", "-o", "x")
     assert re.search(r"indexing .*100%.*\ndocuments  2\n", shown, re.DOTALL)
@@ -167,27 +148,6 @@ def test_an_interruption_ends_quietly_and_leaves_nothing(
 
 
 # -- shards, several sources, checks --------------------------------------------------------------
-
-
-def test_shards_and_their_merging(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert index(capsys, "articles", "-o", "whole.fvx").code == 0
-    for shard in ("1/2", "2/2"):
-        outcome = index(capsys, "articles", "-o", f"{shard[0]}.fvx", "--shard", shard)
-        assert (outcome.code, outcome.out) == (0, "")
-    outcome = index(capsys, "2.fvx", "1.fvx", "-o", "merged.fvx")
-    assert outcome.err.startswith(SUMMARY)
-    assert Path("merged.fvx").read_bytes() == Path("whole.fvx").read_bytes()
-
-
-def test_an_index_that_grows(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    index(capsys, "articles", "-o", "x.fvx", "--whitespace", "merge")
-    Path("three.xml").write_text("<a>three \n three</a>")
-    outcome = index(capsys, "x.fvx", "three.xml", "-o", "x.fvx")
-    assert outcome.err.startswith("documents  3\n")
-    collection = Collection.open("x.fvx")
-    assert list(collection) == ["one", "two", "three"]
-    assert collection.whitespace == "merge"  # as in the index
-    assert collection.element("three", "/a").end == 11
 
 
 def test_verify_tells_what_is_whole_and_what_is_not(capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,27 +194,6 @@ def test_wrong_use(args: list[str], message: str, capsys: pytest.CaptureFixture[
 
 
 # -- evaluate -C ----------------------------------------------------------------------------------
-
-RUN = "1 Q0 one 1 9.5 mine /a[1]/p[1]\n1 Q0 two 2 9.0 mine /a[1]\n"
-JUDGED = "1 Q0 one 3 6 0 0:3\n1 Q0 two 0 3\n"
-
-
-@pytest.fixture
-def campaign(capsys: pytest.CaptureFixture[str]) -> list[str]:
-    Path("run").write_text(RUN)
-    Path("qrels").write_text(JUDGED)
-    index(capsys, "articles", "-o", "x")
-    return ["evaluate", "run", "-j", "qrels", "-m", "charP", "-m", "charR"]
-
-
-def test_evaluate_with_a_collection(
-    campaign: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    outcome = call(capsys, *campaign, "-C", "x")
-    assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out == (
-        "run\ttopic\tmeasure\tvalue\nmine\tall\tcharP\t0.5\nmine\tall\tcharR\t1.0\n"
-    )
 
 
 def test_statistics_of_a_folder_of_judgements(

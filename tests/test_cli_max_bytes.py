@@ -91,14 +91,6 @@ def test_every_command_that_reads_has_the_limit(
     assert str(1 << 20) in outcome.err
 
 
-def test_validate_reports_a_file_beyond_the_limit(
-    packed: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    outcome = call(capsys, "validate", "run.packed", "--max-bytes", "1M")
-    assert outcome.code == 1
-    assert f"the {packed} data grow to more than {1 << 20} bytes" in outcome.out
-
-
 def test_processes_have_the_limit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a.run", "b.run"):
         (folder / name).write_bytes(gzip.compress(RUN.encode() + BLANK))

@@ -16,7 +16,6 @@ from examples.make_crossings import CAMPAIGN
 from command import assert_refused, call, write_toy
 from foveal.collection import build_index
 from foveal.measures import Measure, parse_measure
-from foveal.report.graph_kinds import GRAPHS
 
 TWO = ("runs/focused.jsonl", "runs/noisy.jsonl")
 GRADED = ("-j", "assessments", "-C", "index")
@@ -129,27 +128,6 @@ def test_gains_of_one_topic(campaign: Path, capsys: pytest.CaptureFixture[str]) 
         assert found["ideal"][10.0] == pytest.approx(xcg / nxcg, rel=1e-12)
 
 
-def test_gains_of_all_settings_of_a_task(
-    campaign: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    outcome = call(
-        capsys,
-        "plot",
-        "gain",
-        "runs/sections.xml",
-        *GRADED,
-        "-t",
-        "2005.CO.Focussed",
-        "-o",
-        "g.dat",
-    )
-    assert outcome.code == 0, outcome.err
-    lines = (campaign / "g.dat").read_text().splitlines()
-    titles = [line for line in lines if line.startswith("# Cumulated gain: ")]
-    assert len(titles) == 3
-    assert "nxCG(quant=gen5,overlap=on)" in titles[0]
-
-
 @pytest.mark.parametrize("form", ["svg", "png", "pdf"])
 def test_pictures(form: str, campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = call(capsys, "plot", "ip", *TWO, *TEXT, "-o", f"ip.{form}", "--title", "Mine")
@@ -160,24 +138,6 @@ def test_pictures(form: str, campaign: Path, capsys: pytest.CaptureFixture[str])
         told = {child.tag.rpartition("}")[2]: child.text for child in ET.fromstring(content)}
         assert told["title"] == "Mine"
         assert "focused: " in (told["desc"] or "")
-
-
-def test_topics_and_differences(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    printed = scores(capsys, *TWO, *TEXT, measures=["AiP"])
-    for graph in ("topics", "differences"):
-        outcome = call(capsys, "plot", graph, *TWO, *TEXT, "-m", "AiP", "-o", "t.dat")
-        assert outcome.code == 0, outcome.err
-    gaps = data(campaign / "t.dat")["focused - noisy"]
-    aip = parse_measure("AiP")
-    mean = printed["focused", aip] - printed["noisy", aip]
-    assert sum(gaps.values()) / 12 == pytest.approx(mean)
-    assert list(gaps.values()) == sorted(gaps.values(), reverse=True)
-
-
-def test_lengths(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = call(capsys, "plot", "lengths", "runs/windows.jsonl", *TEXT, "-o", "l.dat")
-    assert outcome.code == 0, outcome.err
-    assert max(data(campaign / "l.dat")["windows"].items()) == (400.0, 1.0)
 
 
 def test_saved_results_are_drawn_without_scoring(
@@ -205,11 +165,6 @@ def test_saved_results_are_drawn_without_scoring(
     assert_refused(outcome, "foveal: iP has no parameter 'beta'")
 
 
-def test_the_help_names_every_graph(capsys: pytest.CaptureFixture[str]) -> None:
-    words = call(capsys, "plot", "--help").out.replace(",", " ").replace(".", " ").split()
-    assert set(GRAPHS) <= set(words)
-
-
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -219,17 +174,10 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("args", "line"),
     [
-        (
-            ("iq", "-o", "out.dat"),
-            "foveal: unknown graph 'iq'; expected gain, ep,",
-        ),
-        (("ip", "-o", "out.jpg"), "foveal: out.jpg: a graph is written as"),
         (("lengths", "--topic", "1", "-o", "o.dat"), "foveal: the graph lengths is about all"),
         (("topics", "--topic", "1", "-o", "out.dat"), "foveal: the graph topics is about all"),
-        (("topics", "-o", "out.dat"), "foveal: the graph topics is of one measure or more"),
         (("ip", "--topic", "9", "-o", "out.dat"), "foveal: no topic '9' in the results; they hold"),
         (("ip", "-m", "AiP", "-o", "out.dat"), "foveal: the graph ip does not draw 'AiP'"),
-        (("differences", "-m", "AP", "-o", "out.dat"), "foveal: the graph differences is of two"),
         (("ip", "-t", "2009.Focused", "-t", "2009.Thorough", "-o", "o.dat"), "foveal: one task"),
     ],
 )
@@ -239,16 +187,6 @@ def test_what_is_refused(
     outcome = call(capsys, "plot", args[0], "run", "-j", "qrels", *args[1:])
     assert_refused(outcome, line)
     assert sorted(path.name for path in toy.iterdir()) == ["qrels", "run"]
-
-
-@pytest.mark.parametrize("graph", ["gain", "ep", "nxcg", "inex_eval"])
-def test_elements_take_a_collection(
-    graph: str, toy: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    outcome = call(capsys, "plot", graph, "run", "-j", "qrels", "-o", "out.dat")
-    assert outcome.code == 2
-    assert "the elements of relevant documents" in outcome.err
-    assert not (toy / "out.dat").exists()
 
 
 def test_gnuplot_needs_no_matplotlib(toy: Path) -> None:

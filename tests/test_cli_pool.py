@@ -1,17 +1,14 @@
-"""``foveal pool``: where the pool and its statistics go, options, what is refused."""
+"""``foveal pool``: where the pool goes, options, what is refused."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-import click
 import pytest
 
 from command import Outcome, assert_refused, call
-from foveal.analysis.pooling import STRATEGIES
-from foveal.cli.pool import command
-from foveal.formats.pool_files import UNITS, read_pool
+from foveal.formats.pool_files import read_pool
 
 FIRST = """\
 7 Q0 a 1 9 first 0 10
@@ -85,58 +82,10 @@ def test_options(capsys: pytest.CaptureFixture[str], args: list[str], expected: 
     assert ["".join(pair) for pair in docs(pooled(capsys, *args).out)] == expected
 
 
-def test_every_strategy_and_unit_can_be_chosen() -> None:
-    choices = {
-        option.name: option.type.choices
-        for option in command.params
-        if isinstance(option.type, click.Choice)
-    }
-    assert tuple(choices["strategy"]) == tuple(STRATEGIES)
-    assert tuple(choices["unit"]) == UNITS
-
-
 def test_a_pool_without_anything_new_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     outcome = pooled(capsys, "-j", "q", "--only-topics", "7", "--depth", "1")
     assert docs(outcome.out) == []
     assert outcome.err == "Nothing to assess: no document is left.\n"
-
-
-def test_a_strategy_that_learns_warns_without_judgements(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    outcome = pooled(capsys, "--strategy", "move-to-front")
-    said = "move-to-front learns from judgements, and there are none (--judgements)"
-    assert outcome.err == f"warning: {said}\n{SUMMARY}"
-
-
-def test_statistics_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    out = pooled(capsys, "-o", "pool", "--stats", "-", "-f", "table", "-q").out
-    assert out.startswith("Contributions of the runs: the first 100 documents of each topic\n")
-    lines = [line.split() for line in out.splitlines()]
-    assert ["first", "2", "3", "0", "3", "2", "1.0000"] in lines
-    assert ["7", "3", "0", "3"] in lines
-
-
-def test_statistics_as_data(capsys: pytest.CaptureFixture[str]) -> None:
-    tsv = pooled(capsys, "-o", "pool", "--stats", "-").out.splitlines()
-    assert tsv[0] == "run\ttopics\treturned\tjudged\tpooled\tunique\tcovered"
-    assert tsv[2] == "second\t1\t2\t0\t2\t1\t1.0"
-    pooled(capsys, "-o", "pool", "--stats", "stats.csv", "-f", "csv", "-q")
-    lines = ["topic,returned,judged,pooled", "7,3,0,3", "8,1,0,1"]
-    assert Path("stats.csv").read_text().splitlines() == lines
-
-
-def test_statistics_as_json_say_how_the_pool_was_made(capsys: pytest.CaptureFixture[str]) -> None:
-    pooled(capsys, "-o", "pool", "--stats", "s.json", "-f", "json", "-j", "q", "--depth", "2")
-    found = json.loads(Path("s.json").read_text())
-    assert found["meta"]["judged"] == "left out"
-    assert {source["kind"] for source in found["meta"]["inputs"]} == {"run", "judgements"}
-
-
-@pytest.mark.parametrize("form", ["markdown", "latex", "html"])
-def test_statistics_for_papers_and_pages(form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    out = pooled(capsys, "-o", "pool", "--stats", "-", "-f", form).out
-    assert "second" in out
 
 
 @pytest.mark.parametrize(
@@ -184,20 +133,6 @@ def test_a_new_file_beside_judgements_is_possible(capsys: pytest.CaptureFixture[
     Path("judged/q").write_text(QRELS)
     pooled(capsys, "-j", "judged", "-o", "judged/pool")
     assert Path("judged/pool").exists()
-
-
-def test_several_assessors(capsys: pytest.CaptureFixture[str]) -> None:
-    """One finds a relevant, the other does not."""
-    lines = [
-        {"topic": "7", "doc": "a", "length": 50, "assessor": name, "spans": spans}
-        for name, spans in (("x", [{"start": 0, "end": 9}]), ("y", []))
-    ]
-    Path("two.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    for chosen in ("union", "x", "intersection", "y"):
-        args = ("-j", "two.jsonl", "--assessors", chosen, "--only-topics", "7")
-        pooled(capsys, *args, "-o", "pool", "--stats", "stats", "-f", "json")
-        found = json.loads(Path("stats").read_text())
-        assert found["meta"]["assessors"] == chosen
 
 
 def test_a_file_that_cannot_be_read_leaves_the_old_pool(

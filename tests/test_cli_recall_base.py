@@ -48,7 +48,6 @@ ideal: in the ideal recall base; leaf: a relevant path ends here.
 
 9 relevant elements worth 6.1500; 3 ideal worth 2.0000.
 """
-HEADER = "doc\txpath\tdepth\tsize\trsize\texhaustivity\tspecificity\tworth\trelevant\tleaf\tideal\n"
 GRADES = """\
 <assessments pool="1" topic="7">
 <file file="co/2000/r7108">
@@ -133,37 +132,6 @@ def test_the_ideal_elements_of_the_worked_example(
     assert ideal(found) == expected
 
 
-def test_json_says_what_the_bases_were_built_from(capsys: pytest.CaptureFixture[str]) -> None:
-    found = as_json(capsys, "-j", "qrels", "-C", "index", "--topic", "toy", "--quant", "gen")
-    meta = found["meta"]
-    assert (meta["topic"], meta["scale"], meta["quant"]) == ("toy", "2006", "spec")
-    assert (meta["base"], meta["tie"]) == ("ideal", "ascendant")
-    assert [(each["path"], len(each["sha256"])) for each in meta["inputs"]] == [("qrels", 64)]
-    assert found["elements"][0] == {
-        "doc": "D1",
-        "xpath": "/a[1]",
-        "depth": 1,
-        "size": 100,
-        "rsize": 40,
-        "exhaustivity": None,
-        "specificity": 0.4,
-        "worth": 0.4,
-        "relevant": True,
-        "leaf": False,
-        "ideal": False,
-    }
-
-
-def test_tsv_has_every_number_in_full(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (campaign / "qrels").write_text("toy Q0 D1 20 100 0 20:20\n")
-    assert toy(capsys, "-f", "tsv") == HEADER + (
-        "D1\t/a[1]\t1\t100\t20\tnone\t0.2\t0.2\ttrue\tfalse\tfalse\n"
-        "D1\t/a[1]/s[1]\t2\t60\t20\tnone\t0.3333333333333333\t0.3333333333333333\ttrue\tfalse"
-        "\tfalse\n"
-        "D1\t/a[1]/s[1]/p[2]\t3\t20\t20\tnone\t1.0\t1.0\ttrue\ttrue\ttrue\n"
-    )
-
-
 def test_documents_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     shown = toy(capsys, "--doc", "D2")
     assert re.findall(r"^D\d\b", shown, re.MULTILINE) == ["D2"]
@@ -223,35 +191,6 @@ def test_grades_of_2002_are_a_number_and_a_letter(
         (2, "E"),
         (1, "S"),
     ]
-
-
-def test_assessments_of_2005_alone(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    inex2005.write_campaign(campaign)
-    args = ["-j", "official", "--topic", "202"]
-    outcome = recall_base(capsys, *args, "--quant", "gen")
-    assert (outcome.code, outcome.err) == (0, "")
-    assert (
-        """
-A
-article[1]             2   100     40       0.4000  0.8000
-└─ sec[1]              2    50     40       0.8000  1.6000    yes
-   └─ p[1]             1    40     40       1.0000  1.0000          yes
-"""
-        in outcome.out
-    )
-    by_spec = as_json(capsys, *args)
-    assert by_spec["meta"]["quant"] == "spec"
-    assert ideal(by_spec) == [("A", "/article[1]/sec[1]/p[1]", 1.0)]
-
-
-def test_too_small_is_kept_apart_from_not_relevant(
-    campaign: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = inex2005.assessments("1", "1", {"A": {"/a[1]": (2, 10, 5)}})
-    small = '<element path="/a[1]/b[1]" exhaustivity="?" size="5" rsize="4"/>\n</file>'
-    (campaign / "one.xml").write_text(text.replace("</file>", small))
-    found = as_json(capsys, "-j", "one.xml", "--topic", "1", "--quant", "genLifted")
-    assert [(e["exhaustivity"], e["worth"]) for e in found["elements"]] == [("2", 1.5), ("?", 0.8)]
 
 
 def test_several_assessors(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -328,14 +267,6 @@ def test_what_cannot_be_drawn_is_one_line(
     assert_refused(recall_base(capsys, "-j", "qrels", "-o", "out", *args), message)
 
 
-def test_judgements_of_whole_documents_are_refused_even_with_a_collection(
-    campaign: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (campaign / "trec").write_text("toy 0 D1 1\ntoy 0 D3 0\n")
-    outcome = recall_base(capsys, "-j", "trec", "-C", "index", "--topic", "toy", "-o", "out")
-    assert_refused(outcome, "trec: the judgements list no elements")
-
-
 def test_a_relevant_document_that_lists_no_elements_is_warned_of(
     campaign: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -349,37 +280,6 @@ def test_a_relevant_document_that_lists_no_elements_is_warned_of(
     outcome = recall_base(capsys, "-j", "some.jsonl", "--topic", "1", "-f", "tsv")
     assert outcome.err.startswith("warning: relevant documents without listed elements, 1: D2\n")
     assert outcome.out.count("\n") == 2
-
-
-def test_a_name_with_a_tab_fits_json_but_not_tsv(
-    campaign: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    elements = [{"xpath": "/a[1]", "size": 10, "rsize": 5}]
-    line = {"topic": "1", "doc": "a\tb\033[2J", "elements": elements}
-    (campaign / "odd.jsonl").write_text(json.dumps(line))
-    args = ["-j", "odd.jsonl", "--topic", "1"]
-    outcome = recall_base(capsys, *args, "-f", "tsv", "-o", "out")
-    assert_refused(
-        outcome, "foveal: 'a\\tb\\x1b[2J' cannot be a field of tsv; csv and json can hold it"
-    )
-    assert as_json(capsys, *args)["elements"][0]["doc"] == "a\tb\033[2J"
-    assert "\033" not in recall_base(capsys, *args).out
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["--topic", "toy"],
-        ["-j", "qrels"],
-        ["-j", "qrels", "--topic", "toy", "--quant", "best"],
-        ["-j", "qrels", "--topic", "toy", "--tie", "none"],
-        ["-j", "qrels", "--topic", "toy", "--exclude-tags", ","],
-    ],
-)
-def test_wrong_use(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = recall_base(capsys, *args)
-    assert outcome.code == 2
-    assert "Error: " in outcome.err
 
 
 # -- a terminal -------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 
 import foveal
 from command import Outcome, call, write_toy
-from patience import finished, started, until
+from timeouts import finished, started, until
 
 HERE = Path(__file__).parent
 DIGITS = "9" * 5000
@@ -254,7 +254,7 @@ def test_too_little_memory_is_said_and_debug_mode_shows_where(folder: Path) -> N
 
 def test_a_summary_on_a_full_disk_leaves_no_file(folder: Path) -> None:
     """No file can have more than 100 bytes."""
-    command = [sys.executable, str(HERE / "little_room.py"), *SCORE, "--fail-under", "charP=0.1"]
+    command = [sys.executable, str(HERE / "full_disk.py"), *SCORE, "--fail-under", "charP=0.1"]
     done = finished([*command, "--summary", "new.md"])
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("new.md: ")

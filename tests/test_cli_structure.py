@@ -1,4 +1,4 @@
-"""``foveal evaluate`` and ``foveal convert`` on elements: what is printed, said and refused."""
+"""``foveal evaluate`` and ``foveal convert`` on elements: warnings, filters and refusals."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import cas_campaign
 import inex2005
-import lace
 import toy_elements
 from command import assert_refused, call, evaluate
 from foveal.collection import build_index
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def structured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A campaign of structured topics."""
     monkeypatch.chdir(tmp_path)
-    lace.write(tmp_path)
+    cas_campaign.write(tmp_path)
     build_index(tmp_path / "documents", tmp_path / "index")
     return tmp_path
 
@@ -50,60 +50,6 @@ def scored(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[list[float],
     return [float(row[3]) for row in rows if row[1] == "all"], said
 
 
-def test_the_official_measures_of_2006(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = call(
-        capsys, "evaluate", "run", "-j", "highlights", "-C", "index", "-t", "2006.Focused", "-q"
-    )
-    lines = outcome.out.splitlines()
-    assert lines[1] == "mine\t1\tnxCG(overlap=on)@5\t0.75"
-    assert len(lines) == 1 + 2 * 8
-    assert outcome.err == (
-        "warning: mine: results that overlap an earlier one, which the task forbids: 1\n"
-    )
-
-
-def test_elements_that_are_not_ideal_can_be_worth_nothing(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "near").write_text(toy_elements.run([P2, A2, S1, P4]))
-    args = ("near", "-j", "highlights", "-C", "index")
-    measures = (
-        "inex_eval@0.1",
-        "inex_eval(base=ideal)@0.5",
-        "inex_eval(base=IDEAL,tie=deeper)@0.5",
-    )
-    found, said = scored(capsys, *args, *(part for m in measures for part in ("-m", m)))
-    # P2 is near the ideal s1: 0, 1, .5, .5 of 2. The deeper ones: P2 and P4, 1.5 of 4.
-    assert found == pytest.approx([1, 0.5, 0])
-    assert said == []
-
-
-@pytest.mark.parametrize("task", ["2005.CO.FetchBrowse", "2005.COS.FetchBrowse"])
-def test_fetch_and_browse_reports_curves_of_both_levels(
-    task: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = toy_elements.judgement_lines("2005", spans=False)
-    (folder / "assessed").write_text(toy_elements.judgements(lines, "2005"))
-    topics = '{"topic": "1", "title": "t", "castitle": "//a[about(., t)]"}\n'
-    (folder / "topics.jsonl").write_text(topics)
-    args = ("run", "-j", "assessed", "-C", "index", "-t", task, "--topics-file", "topics.jsonl")
-    outcome = call(capsys, "evaluate", *args, "-f", "tsv")
-    assert outcome.code == 0, outcome.err
-    rows = (line.split("\t") for line in outcome.out.splitlines()[1:])
-    found = {row[2]: float(row[3]) for row in rows if row[1] == "all"}
-    for quant in ("gen5", "genLifted"):  # nothing is strictly relevant
-        for name, overlap in (
-            ("FBarticle", ""),
-            ("FBelement", ""),
-            ("FBelement", ",overlap=on"),
-        ):
-            levels = [f"{p / 100:.2f}" for p in range(1, 100)] + ["1"]
-            curve = [found[f"{name}(quant={quant}{overlap})@{x}"] for x in levels]
-            mean = found[f"{name}(score=iMAep,quant={quant}{overlap})"]
-            assert 0 < mean == pytest.approx(sum(curve) / 100, abs=1e-12)
-            assert len(set(curve)) > 1 or mean == 1
-
-
 def test_snapping_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     args = ("spans", "-j", "elements", "-C", "index", "-m", "gr@2")
     assert_refused(
@@ -113,37 +59,6 @@ def test_snapping_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -
         [pytest.approx(1.5 / TOTAL)],
         ["mine: results mapped to the smallest element around them: 1"],
     )
-
-
-def test_tags_are_excluded(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = ("run", "-j", "elements", "-m", "gr@3", "--exclude-tags", "p, x")
-    assert scored(capsys, *args) == (
-        [pytest.approx(1.5 / 2.15)],
-        ["--exclude-tags: no judged element has the tag 'x'"],
-    )
-
-
-@pytest.mark.parametrize(
-    ("policy", "gained"), [("allow", 3.0), ("drop", 2.0), ("union", 2.0), (None, 2.0)]
-)
-def test_repeated_elements(
-    policy: str | None, gained: float, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "again").write_text(toy_elements.run([P2, A2, P2]))
-    chosen = [] if policy is None else ["--overlap", policy]
-    (value,), said = scored(capsys, "again", "-j", "elements", "-m", "xCG@3", *chosen)
-    assert value == gained
-    dropped = ["mine: results that overlap an earlier one dropped: 1"] if policy == "drop" else []
-    if policy == "union":
-        assert said.pop(0).startswith("--overlap union is about text and changes nothing for xCG@3")
-    assert said == ["mine: results that repeat an earlier one: 1", *dropped]
-
-
-def test_overlap_is_refused_with_both_lines(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    outcome = evaluate(capsys, "run", "-j", "elements", "-m", "MAep", "--overlap", "error")
-    assert_refused(outcome, "run:3: overlaps the result on line 1 (topic '1', document 'D1'); MAep")
 
 
 def test_pools_of_inex_assessments(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,13 +77,6 @@ def test_pools_of_inex_assessments(folder: Path, capsys: pytest.CaptureFixture[s
     assert_refused(refused, "foveal: pools not among the judgements: 9 (7, 8)")
 
 
-def test_what_a_measure_needs_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    refused = evaluate(capsys, "run", "-j", "highlights", "-m", "MAep")
-    assert_refused(refused, "highlights: MAep needs the elements of relevant documents; it takes ")
-    refused = evaluate(capsys, "spans", "-j", "elements", "-m", "MAep")
-    assert_refused(refused, "spans:2: MAep needs results that are elements; it takes an XPath for")
-
-
 # -- structured topics -----------------------------------------------------------------------------
 
 SUPPORT = ("--support-judgements", "support.jsonl", "--documents", "documents")
@@ -179,30 +87,20 @@ def steps(values: list[float]) -> list[float]:
     return [b - a for a, b in zip([0.0, *values], values, strict=False)]
 
 
-@pytest.mark.parametrize("reading", lace.KEPT)
+@pytest.mark.parametrize("reading", cas_campaign.KEPT)
 def test_evaluating_and_converting_filter_alike(
     reading: str, structured: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cas = ("--cas", reading, "--topics-file", "topics.jsonl", *SUPPORT)
     for truth, index in (("elements.jsonl", []), ("highlights.jsonl", ["-C", "index"])):
         values, _ = scored(capsys, "run", "-j", truth, *GAINS, *cas, *index)
-        assert steps(values) == lace.KEPT[reading]
+        assert steps(values) == cas_campaign.KEPT[reading]
         for form in ("jsonl", "inex2006"):
             outcome = call(capsys, "convert", truth, f"{form}.out", "--to", form, *cas, *index)
             assert outcome.code == 0, outcome.err
             for again in ([], ["-C", "index"]):
                 values, _ = scored(capsys, "run", "-j", f"{form}.out", *GAINS, *again)
-                assert steps(values) == lace.KEPT[reading]
-
-
-def test_tag_classes(structured: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = ("run", "-j", "elements.jsonl", *GAINS, "--cas", "SV", "--topics-file", "topics.jsonl")
-    values, _ = scored(capsys, *args, "--tag-classes", "sec=p,x=y")
-    assert steps(values) == lace.KEPT["VV"]
-    refused = evaluate(capsys, *args, "--tag-classes", "sections")
-    assert_refused(
-        refused, "foveal: 'sections' is not a class of tags; expected ieee, or tags as in"
-    )
+                assert steps(values) == cas_campaign.KEPT[reading]
 
 
 def test_conversions_that_cannot_be_filtered(

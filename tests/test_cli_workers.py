@@ -19,7 +19,7 @@ from command import Outcome, assert_refused, call
 from crossings_commands import COMMANDS, EVALUATE, RUNS, copy_campaign
 from executor_tasks import Gate, Wrapped, kill_at
 from foveal.executors import LostTaskError, Processes
-from patience import PATIENCE, finished, started, until
+from timeouts import WAIT_LIMIT, finished, started, until
 
 HERE = Path(__file__).parent
 
@@ -232,7 +232,7 @@ def test_a_signal_ends_all_processes_and_leaves_no_file(
             os.killpg(process.pid, end)
         else:
             process.send_signal(end)
-        _, said = process.communicate(timeout=PATIENCE)
+        _, said = process.communicate(timeout=WAIT_LIMIT)
         assert (process.returncode, said) == (128 + end, "")
         until(lambda: not _group(process.pid), "the end of its processes")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["qrels", "room", "run"]
@@ -262,7 +262,7 @@ def test_a_full_disk(here: Path, tmp_path: Path, command: tuple[str, ...]) -> No
     """No more than a few bytes can be written: said in a line, and nothing is left."""
     output = tmp_path / "out"
     output.write_bytes(BEFORE)
-    own = [sys.executable, str(HERE / "little_room.py"), *command, "-w", "2", "-o", str(output)]
+    own = [sys.executable, str(HERE / "full_disk.py"), *command, "-w", "2", "-o", str(output)]
     done = finished(own)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith("File too large")

@@ -31,7 +31,7 @@ from foveal.collection import build_index
 from foveal.errors import FovealError, InputError, Problem
 from foveal.executors import LostTaskError, map_in_order
 from foveal.executors.cluster import Cluster, connect
-from patience import finished, until
+from timeouts import finished, until
 
 pytest.importorskip("distributed")
 
@@ -335,7 +335,7 @@ def test_a_full_disk_leaves_no_index(
     output = tmp_path / "there.fvx"
     output.write_bytes(b"FOVEALIX")  # an index: no other file is replaced
     command = ("index", "documents", "-o", str(output), "--dask", dask.address)
-    done = finished([sys.executable, str(Path(HERE) / "little_room.py"), *command])
+    done = finished([sys.executable, str(Path(HERE) / "full_disk.py"), *command])
     assert done.returncode == 2
     assert done.stderr == f"{output}: cannot be read or written: File too large\n"
     assert output.read_bytes() == b"FOVEALIX"

@@ -43,7 +43,7 @@ from executor_tasks import (
 )
 from foveal.errors import FovealError, InputError, Problem, UsageError
 from foveal.executors import LostTaskError, Processes, count_cores, map_in_order
-from patience import PATIENCE, started, until
+from timeouts import WAIT_LIMIT, started, until
 
 
 @pytest.fixture(scope="module")
@@ -346,7 +346,7 @@ def test_processes_end_with_their_parent(end: signal.Signals, tmp_path: Path) ->
         if end is signal.SIGINT:  # as a terminal does, to all of them
             os.kill(worker, end)
         parent.send_signal(end)
-        _, said = parent.communicate(timeout=PATIENCE)
+        _, said = parent.communicate(timeout=WAIT_LIMIT)
         assert said.count("Traceback") == (end is signal.SIGINT), said  # of the parent alone
         until(lambda: not _alive(worker), "the end of the process")
 

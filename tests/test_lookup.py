@@ -80,12 +80,6 @@ def test_a_name_is_found_whatever_its_hash(
     assert found.tolist() == [held.index(k) if k in held else -1 for k in [*asked, *held]]
 
 
-def test_a_name_of_the_same_hash_is_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pl.DataFrame, "hash_rows", hash_length)
-    table = KeyTable(pl.Series(["a", "bb"]))
-    assert table.find(pl.Series(["z", "bb", "zz", "zzz"])).tolist() == [-1, 1, -1, -1]
-
-
 def test_a_missing_name_is_absent() -> None:
     table = KeyTable(pl.Series(["a", "b"]))
     assert table.find(pl.Series(["a", None, "b"])).tolist() == [0, -1, 1]

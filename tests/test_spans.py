@@ -72,14 +72,6 @@ def test_prefix_function_counts_covered_characters(items: list[Span], at: list[i
     assert coverage.within(np.array([0]), np.array([31])).tolist() == [len(covered)]
 
 
-@given(some_spans, some_spans)
-def test_relevant_characters_in_a_span(highlighted: list[Span], results: list[Span]) -> None:
-    covered = characters(*arrays(highlighted))
-    coverage = spans.Coverage(*arrays(highlighted))
-    expected = [len(covered & set(range(s, e))) for s, e in results]
-    assert coverage.within(*arrays(results)).tolist() == expected
-
-
 @given(some_spans)
 @settings(max_examples=300)
 def test_newly_covered_pieces_in_rank_order(items: list[Span]) -> None:
@@ -163,40 +155,12 @@ def test_stairs_on_which_each_waits_for_the_one_before(n: int) -> None:
     assert backwards == [i % 2 == 0 for i in range(n)]
 
 
-@pytest.mark.parametrize("n", [3, 60])
-def test_one_inside_the_other(n: int) -> None:
-    depth = np.arange(n)
-    assert spans.disjoint(depth, 2 * n - depth).tolist() == [True] + [False] * (n - 1)
-    assert spans.disjoint(depth[::-1], 2 * n - depth[::-1]).tolist() == [True] + [False] * (n - 1)
-
-
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=8))
 def test_documents_laid_out_never_touch(extents: list[int]) -> None:
     base = spans.lay_out(np.array(extents))
     ends = base + np.array(extents)
     assert (base[1:] > ends[:-1]).all()
     assert base[0] == 0
-
-
-def test_touching_spans_do_not_overlap_but_unite() -> None:
-    start, end = arrays([(0, 5), (5, 9)])
-    assert not len(spans.conflicts(start, end)[0])
-    assert pairs(*spans.union(start, end)) == [(0, 9)]
-
-
-def test_astral_text_counts_code_points() -> None:
-    text = "a𝄞b𝄞"
-    start, end = arrays([(text.index("𝄞"), len(text)), (0, 2)])
-    pieces = spans.newly_covered(start, end)
-    assert [text[s:e] for s, e, _ in zip(*pieces, strict=True)] == ["𝄞b𝄞", "a"]
-
-
-def test_no_spans_at_all() -> None:
-    nothing = arrays([])
-    assert pairs(*spans.union(*nothing)) == []
-    assert len(spans.newly_covered(*nothing).owner) == 0
-    assert spans.Coverage(*nothing).within(np.array([0]), np.array([3])).tolist() == [0]
-    assert spans.disjoint(*nothing).tolist() == []
 
 
 def test_deeply_nested_spans_need_no_quadratic_work() -> None:

@@ -17,10 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal import Judgements, UsageError, agreement
-from foveal.analysis.agreement import COUNTS, FIGURES, Agreement, expected_disagreement
+from foveal.analysis.agreement import FIGURES, Agreement
 from foveal.collection import build_index
 from foveal.errors import InputError
-from shared_data import DATA
 
 Gold = dict[str, dict[str, dict[str, Any]]]
 """Topic to document to spans, length and entry point."""
@@ -39,16 +38,6 @@ def one_document(length: int | None, *spans: Sequence[tuple[int, int]]) -> dict[
 
 
 # -- by hand -----------------------------------------------------------------------------------
-
-
-def test_kappa_of_characters_by_hand() -> None:
-    """40 and 30 of 100 highlighted, 20 by both: 70 agree; .4*.3 + .6*.7 = .54 would by chance."""
-    found = compared(one_document(100, [(0, 40)], [(20, 50)]))
-    assert found.value("observed") == pytest.approx(0.7)
-    assert found.value("kappa") == pytest.approx((0.7 - 0.54) / (1 - 0.54))
-    assert found.value("f1") == pytest.approx(40 / 70)
-    assert found.value("jaccard") == pytest.approx(20 / 50)
-    assert found.value("characters") == 100
 
 
 PUBLISHED = {
@@ -73,20 +62,6 @@ def test_the_published_example_of_unitised_alpha(
     assert found == pytest.approx(1 - observed / expected, abs=2e-3)
 
 
-def test_alpha_of_three_assessors_at_once() -> None:
-    """Two mark [0, 2) of 6, the third nothing: in four of six ordered pairs a unit lies in a gap.
-
-    By chance a unit is laid upon the other one, which differs by 1 + 1 if it is one off, or into
-    one of the gaps of 4, 4 and 6 characters in 3 + 3 + 5 ways.
-    """
-    found = compared(one_document(6, [(0, 2)], [(0, 2)], []))
-    observed = 4 * 2**2 / (3 - 1) / 18
-    expected = 2 * (2 * 2 + 2 * 2**2 * 11) / (18 * 17 - 2 * 2)
-    assert found.value("alpha") == pytest.approx(1 - observed / expected)
-    assert found.value("alpha", pair=("a0", "a1")) == 1
-    assert found.value("documents") == 1
-
-
 def test_entry_points_by_hand() -> None:
     """Distances 0, 40 and 700; a document that one finds without relevant text does not count."""
     judged: dict[str, Gold] = {"ann": {"1": {}}, "bob": {"1": {}}}
@@ -103,40 +78,6 @@ def test_entry_points_by_hand() -> None:
     assert found.value("bep_median") == 40
     shares = [found.value(f"bep_{reach}") for reach in (0, 100, 500, 1000)]
     assert shares == pytest.approx([1 / 3, 2 / 3, 2 / 3, 1])
-
-
-def test_documents_by_hand() -> None:
-    """Four documents: both find one relevant, ann one more: 3 agree, (2*1 + 2*3)/16 by chance."""
-    marked, nothing = {"spans": [(0, 5)], "length": 10}, {"spans": [], "length": 10}
-    found = compared(
-        {
-            "ann": {"1": {"a": marked, "b": marked, "c": nothing, "d": nothing}},
-            "bob": {"1": {"a": marked, "b": nothing, "c": nothing, "d": nothing}},
-        }
-    )
-    assert found.value("doc_observed") == 0.75
-    assert found.value("doc_kappa") == pytest.approx((0.75 - 0.5) / 0.5)
-
-
-def test_topics_are_pooled_and_averaged() -> None:
-    """Topic 1: F1 1 of 10 characters; topic 2: 0 of 90; topic 3: nobody highlights anything."""
-    ann: Gold = {
-        "1": {"D": {"spans": [(0, 10)], "length": 50}},
-        "2": {"D": {"spans": [(0, 10)], "length": 50}},
-        "3": {"D": {"spans": [], "length": 50}},
-    }
-    bob: Gold = {
-        "1": {"D": {"spans": [(0, 10)], "length": 50}},
-        "2": {"D": {"spans": [(20, 50)], "length": 50}},
-        "3": {"D": {"spans": [], "length": 50}},
-    }
-    found = compared({"ann": ann, "bob": bob})
-    assert found.value("f1", topic="1") == 1
-    assert found.value("f1", topic="2") == 0
-    assert isnan(found.value("f1", topic="3"))
-    assert found.value("f1") == pytest.approx(20 / 60)
-    assert found.value("f1", mean=True) == 0.5
-    assert [found.value(name) for name in ("topics", "documents", "characters")] == [3, 3, 150]
 
 
 def test_documents_of_one_assessor_are_left_out_and_counted() -> None:
@@ -425,74 +366,7 @@ def in_common(judged: Mapping[str, Gold], topic: str, pairs: Sequence[tuple[str,
     return any(judged[a].get(topic, {}).keys() & judged[b].get(topic, {}).keys() for a, b in pairs)
 
 
-@settings(max_examples=60)
-@given(st.data())
-def test_the_closed_form_of_expected_disagreement_is_the_enumeration(data: st.DataObject) -> None:
-    documents = [
-        [
-            continuum(
-                {"length": length, "spans": data.draw(st.lists(cut_pairs(length), max_size=3))}
-            )
-            for _ in range(data.draw(st.integers(2, 3)))
-        ]
-        for length in data.draw(st.lists(st.integers(1, 8), min_size=1, max_size=3))
-    ]
-    sections = [s for continua in documents for one in continua for s in one.sections]
-    units, gaps = (
-        np.array([length for _, length, unit in sections if unit is kind], dtype=np.int64)
-        for kind in (True, False)
-    )
-    size = float(sum(length for _, length, _ in sections))
-    assert same(expected_disagreement(units, gaps, size), naive_expected(documents))
-
-
-def cut_pairs(length: int) -> st.SearchStrategy[tuple[int, ...]]:
-    cut = st.integers(0, length)
-    return st.tuples(cut, cut).map(sorted).map(tuple)
-
-
 # -- what holds always -------------------------------------------------------------------------
-
-
-@settings(max_examples=30)
-@given(judgements())
-def test_no_assessor_comes_first_and_no_document(judged: dict[str, Gold]) -> None:
-    """New names turn pairs around, and documents come in another order."""
-    turned = dict(zip(sorted(judged), reversed(["p", "q", "r"][: len(judged)]), strict=True))
-    other = {
-        turned[name]: {
-            topic: dict(reversed(documents.items())) for topic, documents in reversed(own.items())
-        }
-        for name, own in reversed(judged.items())
-    }
-    found, again = compared(judged), compared(other)
-    for row in rows(found):
-        pair = None if row["first"] is None else (turned[row["first"]], turned[row["second"]])
-        for figure in FIGURES:
-            value = again.value(figure, topic=row["topic"], pair=pair, mean=row["over"] == "mean")
-            assert same(row[figure], value), figure
-
-
-@settings(max_examples=30)
-@given(judgements())
-def test_ranges(judged: dict[str, Gold]) -> None:
-    for row in rows(compared(judged)):
-        for figure in ("observed", "f1", "jaccard", "doc_observed", "bep_0"):
-            assert isnan(row[figure]) or 0 <= row[figure] <= 1
-        for figure in ("kappa", "doc_kappa"):
-            assert isnan(row[figure]) or -1 - 1e-12 <= row[figure] <= 1
-        assert isnan(row["alpha"]) or row["alpha"] <= 1
-        assert isnan(row["f1"]) or row["jaccard"] <= row["f1"] + 1e-12
-
-
-@settings(max_examples=30)
-@given(judgements())
-def test_who_judges_alike_agrees_wholly(judged: dict[str, Gold]) -> None:
-    found = compared({"ann": judged["ann"], "eve": judged["ann"]})
-    for row in rows(found):
-        for figure in ("observed", "kappa", "f1", "jaccard", "alpha", "doc_kappa", "bep_0"):
-            assert isnan(row[figure]) or row[figure] == 1, figure
-        assert isnan(row["bep_mean"]) or row["bep_mean"] == 0
 
 
 def test_long_documents_do_not_overflow() -> None:
@@ -503,35 +377,6 @@ def test_long_documents_do_not_overflow() -> None:
 
 
 # -- what is refused or not defined ------------------------------------------------------------
-
-
-def test_one_assessor_agrees_with_nobody() -> None:
-    with pytest.raises(UsageError, match="all judgements are of one assessor, 'a0'; agreement is"):
-        compared(one_document(10, [(0, 5)]))
-    with pytest.raises(UsageError, match="no judgements given"):
-        agreement([])
-
-
-def test_one_assessor_twice_is_refused(tmp_path: Path) -> None:
-    line = {"topic": "1", "doc": "D", "length": 50, "spans": [], "assessor": "ann"}
-    first, second = write(tmp_path / "a", line), write(tmp_path / "b", line)
-    with pytest.raises(InputError, match=r"b:1: topic '1', document 'D' is already judged on line"):
-        agreement([first, second])
-    with pytest.raises(InputError, match="a:1: topic '1', document 'D' is already judged"):
-        agreement([first, first])
-
-
-def test_no_document_in_common() -> None:
-    ann: Gold = {"1": {"a": {"spans": [(0, 5)], "length": 10}}}
-    bob: Gold = {"1": {"b": {"spans": [(0, 5)], "length": 10}}}
-    other: Gold = {"2": {"a": {"spans": [(0, 5)], "length": 10}}}
-    for judged in (bob, other):
-        with pytest.raises(UsageError, match="no document was judged by two of the 2 assessors"):
-            compared({"ann": ann, "bob": judged})
-    found = compared({"ann": ann, "bob": bob, "eve": ann})
-    assert found.value("f1", pair=("eve", "ann")) == 1
-    with pytest.raises(UsageError, match="no document in common: topic all, pair"):
-        found.value("f1", pair=("ann", "bob"))
 
 
 def test_unknown_names_are_refused() -> None:
@@ -569,59 +414,8 @@ def test_without_any_length_kappa_and_alpha_are_not_defined() -> None:
     )
 
 
-def test_lengths_of_some_documents_only_define_no_kappa() -> None:
-    judged = one_document(50, [(0, 40)], [(20, 50)])
-    for own in judged.values():
-        own["1"]["E"] = {"spans": [(0, 5)]}
-    assert isnan(compared(judged).value("kappa"))
-    for own in judged.values():
-        own["2"] = {"E": {"spans": [], "length": 9}}  # another line tells
-    assert compared(judged).value("characters", topic="1") == 59
-
-
 def test_two_lengths_of_one_document_are_refused() -> None:
     judged = one_document(50, [(0, 40)], [(20, 50)])
     judged["a1"]["1"]["D"]["length"] = 51
     with pytest.raises(InputError, match="document 'D' is 51 characters long here, but 50"):
         compared(judged)
-
-
-def test_judgements_of_whole_documents(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("1 0 x 1\n1 0 y 0\n1 0 z 1\n")
-    (tmp_path / "b").write_text("1 0 x 1\n1 0 y 0\n1 0 z 0\n")
-    found = agreement([tmp_path / "a", tmp_path / "b"])
-    assert found.value("doc_observed") == pytest.approx(2 / 3)
-    assert isnan(found.value("f1"))
-    assert found.notes[0].startswith("no highlighted text is known")
-
-
-def test_everything_as_json() -> None:
-    found = compared(one_document(10, [(0, 5)], [(0, 5)], []))
-    data = json.loads(found.to_json())
-    assert data["assessors"] == ["a0", "a1", "a2"]
-    assert [row["over"] for row in data["rows"]] == ["topic", "pooled", "mean"] * 4
-    last = data["rows"][-2]
-    assert (last["first"], last["topic"], last["grade_kappa"]) == (None, None, None)
-    assert set(last) == {"topic", "first", "second", "over", *COUNTS, *FIGURES}
-    assert data["rows"][1]["f1"] == 1
-
-
-# -- real judgements ---------------------------------------------------------------------------
-
-EVIDENCE = DATA / "evidence_inference_v2" / "xml_qrels.jsonl"
-
-
-@pytest.mark.skipif(not EVIDENCE.exists(), reason="the data are not beside the project")
-def test_two_assessors_of_medical_evidence() -> None:
-    both, sizes = 0, 0
-    for line in map(json.loads, EVIDENCE.read_text().splitlines()[1:]):
-        marked: dict[int, set[int]] = {}
-        for span in line["spans"]:
-            own = marked.setdefault(span["assessor"], set())
-            if span["grade"] > 0:
-                own.update(range(span["start"], span["end"]))
-        if {0, 7} <= marked.keys():
-            both += len(marked[0] & marked[7])
-            sizes += len(marked[0]) + len(marked[7])
-    found = agreement(EVIDENCE)
-    assert found.value("f1", pair=("0", "7")) == pytest.approx(2 * both / sizes)

@@ -46,16 +46,6 @@ def at(text: str, words: str) -> tuple[int, int]:
 # --------------------------------------------------------------------------------------------
 
 
-def test_a_quote_in_its_place_is_exact() -> None:
-    own = Quotations(OLD).find(quoted(OLD, *at(OLD, "closed at noon"), 8))
-    assert (own.kind, own.places, own.note) == (EXACT, (at(OLD, "closed at noon"),), "")
-
-
-def test_a_quote_that_is_elsewhere_once_has_moved() -> None:
-    own = Quotations(NEW).find(quoted(OLD, *at(OLD, "closed at noon")))
-    assert (own.kind, own.places) == (MOVED, (at(NEW, "closed at noon"),))
-
-
 def test_of_several_places_the_context_chooses() -> None:
     second = OLD.index("The library", 5)
     bare = quoted(OLD, second, second + 11)
@@ -128,12 +118,6 @@ def test_two_places_equally_like_a_quote_are_ambiguous() -> None:
     own = Quotations(text).find(Quote(0, 26, "The cat sat on the map today"))
     assert own.kind == AMBIGUOUS
     assert [text[a:b] for a, b in own.places] == ["The cat sat on the mat today"] * 2
-
-
-def test_a_quote_that_is_gone_is_lost() -> None:
-    own = Quotations(OLD).find(Quote(0, 20, "Quite another matter"))
-    assert own.kind == LOST
-    assert own.places == ()
 
 
 def test_long_quotes_are_compared_by_words() -> None:
@@ -298,12 +282,6 @@ def test_a_document_that_drifted_gives_no_quotes() -> None:
     assert str(left) == f"{what}: no quote, and the document has changed"
     indexed = verify(judged(bare), [("d", NEW, False)]).repaired(quote=True)
     assert (indexed.quotes, len(indexed.left)) == (0, 1)
-
-
-def test_spans_beyond_the_end_are_counted() -> None:
-    truth = judged({"start": 0, "end": 4}, {"start": 3, "end": len(OLD) + 1})
-    found = verify(truth, {"d": OLD})
-    assert (found.counts[NO_QUOTE], found.unchecked, found.is_sound) == (2, 1, False)
 
 
 def test_a_document_that_is_not_there_has_lost_its_spans() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal import evaluate, parse_measure
+from foveal import evaluate
 from foveal.analysis.axioms import (
     AXIOMS,
     LENGTHS,
@@ -25,7 +24,7 @@ from foveal.analysis.axioms import (
     draw_campaigns,
 )
 from foveal.errors import UsageError
-from foveal.measures import Measure, OverlapRule, all_measures
+from foveal.measures import Measure, all_measures
 from foveal.measures.alignment import TopicView
 from foveal.model import Judgements, Run
 
@@ -60,13 +59,6 @@ def test_no_reason_excuses_what_holds(name: str, axiom: str) -> None:
     ]
     assert verdict.verdict == "by design"
     assert verdict.reason == REASONS[name, axiom]
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_verdicts_on_characters_do_not_hang_on_the_seed(seed: int) -> None:
-    found = axioms(["AiP", "charF", "AgP", "iP@0.01", "HiF@10"], seed=seed)
-    assert not found.failed
-    assert found["AiP", "split"].campaigns > 200
 
 
 def test_every_axiom_is_tried_on_enough_campaigns() -> None:
@@ -200,14 +192,6 @@ def test_a_measure_can_say_itself_what_it_means_to_break() -> None:
     assert (verdict.verdict, verdict.reason) == ("by design", "nobody is perfect")
 
 
-def test_the_smallest_counterexample_is_shown() -> None:
-    example = axioms(wrong("Wrong", WRONG["bounded"]))["Wrong", "bounded"]
-    assert example.relevant is not None
-    assert example.changed_score is not None
-    assert len(example.relevant.split()) == 1  # one passage is enough
-    assert example.changed_score > 1
-
-
 # -- what does not apply ---------------------------------------------------------------------------
 
 
@@ -263,45 +247,7 @@ def test_campaigns_are_what_their_kind_says(kind: ListKind, seed: int) -> None:
                 assert not parent or campaign.exhaustivity[doc, parent] >= grade
 
 
-@pytest.mark.parametrize(
-    ("label", "kind"),
-    [
-        ("AiP", ListKind.PASSAGES),
-        ("AgP", ListKind.GROUPED),
-        ("AgP(score=BEP)", ListKind.ENTRIES),
-        ("MAep", ListKind.ELEMENTS),
-    ],
-)
-def test_kinds_follow_from_what_measures_declare(label: str, kind: ListKind) -> None:
-    measure = parse_measure(label)
-    assert ListKind.of(measure) is kind
-    assert (measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT) == (kind is ListKind.ENTRIES)
-
-
 # -- the result ------------------------------------------------------------------------------------
-
-
-def test_the_same_seed_gives_the_same_bytes() -> None:
-    assert (
-        axioms("T2I", seed=3, campaigns=9).to_json() == axioms("T2I", seed=3, campaigns=9).to_json()
-    )
-
-
-def test_json_and_frame_hold_everything() -> None:
-    found = axioms(["charR", "AP"], campaigns=FEW)
-    content = json.loads(found.to_json())
-    assert list(content["axioms"]) == NAMES
-    assert len(content["verdicts"]) == 2 * len(AXIOMS) == len(found.to_frame())
-    (touching,) = [
-        v for v in content["verdicts"] if (v["measure"], v["axiom"]) == ("AP", "touching")
-    ]
-    assert touching["verdict"] == "by design"
-    assert touching["changed_score"] > 0
-
-
-def test_measures_are_taken_once() -> None:
-    found = axioms(["iP@0.5", "iP@.5", parse_measure("charR")], campaigns=2)
-    assert found.measures == ("iP@0.5", "charR")
 
 
 @pytest.mark.parametrize(

@@ -64,11 +64,6 @@ def test_curves_of_python_objects() -> None:
     assert np.array_equal(curves.results.values, same.results.values)
 
 
-def test_curves_of_two_chunkings() -> None:
-    curves = foveal.budget_curves([SMALL, LARGE], TRUTH, budgets=[10, 20, 30])
-    assert curves.mean.tolist() == [[0.75, 0.75, 1.0], [0.5, 0.75, 1.0]]
-
-
 def test_area_is_the_mean_height() -> None:
     curves = of_curves([0.0, 1.0, 1.0], [0.5, 0.5, 0.5], budgets=[100, 200, 400])
     assert curves.area == pytest.approx({"a": (50 + 200) / 300, "b": 0.5})
@@ -94,11 +89,6 @@ def test_who_leads_stays_in_the_lead_where_another_is_as_good() -> None:
     )
 
 
-def test_where_nobody_has_found_anything_nobody_leads_by_name() -> None:
-    curves = of_curves([0.0, 0.1, 0.5], [0.0, 0.2, 0.4], budgets=[100, 200, 300])
-    assert curves.leaders == (("b", 100, 200), ("a", 300, 300))
-
-
 def test_a_crossing_that_few_topics_support_is_not_sure() -> None:
     rng = np.random.default_rng(1)
     noise = rng.normal(0, 0.5, (12, 1))
@@ -118,20 +108,6 @@ def test_one_run_or_one_leader_is_said_so() -> None:
     assert of_curves([0.1, 0.2], budgets=[1, 2]).summary() == ""
     both = of_curves([0.1, 0.2], [0.0, 0.1], budgets=[1, 2])
     assert both.summary() == "No run beats a at any budget from 1 to 2 tokens."
-
-
-def test_table_and_graph_say_the_same() -> None:
-    curves = of_curves([0.2, 0.4, 0.6], [0.3, 0.4, 0.5], budgets=[100, 200, 300])
-    (grid,) = curves.tables()
-    assert grid.header == ("tokens", "a", "b")
-    assert grid.rows[0] == ("100", "0.2000", "0.3000")
-    assert grid.rows[-1] == ("area", "0.4000", "0.4000")
-    assert {(0, 2), (2, 1)} <= grid.best
-    (graph,) = curves.graphs()
-    assert graph.x.text == "tokens read (per topic)"
-    assert [line.y.tolist() for line in graph.lines[:2]] == curves.mean.tolist()
-    assert graph.lines[2].x.tolist() == [200.0, 200.0]
-    assert graph.lines[2].y.tolist() == pytest.approx([0.0, 0.4])
 
 
 # -- what evaluate says ------------------------------------------------------------------------
@@ -239,11 +215,6 @@ def test_what_has_no_curve_is_refused(options: dict[str, object], expected: str)
     with pytest.raises(UsageError) as refused:
         foveal.budget_curves(SMALL, TRUTH, **options)  # type: ignore[arg-type]
     assert expected in str(refused.value)
-
-
-def test_unknown_runs_do_not_cross() -> None:
-    with pytest.raises(UsageError, match="no run 'c' in the results; they hold a, b"):
-        of_curves([0.1], [0.2], budgets=[1]).crossings("a", "c")
 
 
 # -- the reference data ------------------------------------------------------------------------

@@ -64,15 +64,6 @@ def test_a_second_copy_is_rewarded_once() -> None:
     }
 
 
-def test_a_copy_is_relevant_if_any_is() -> None:
-    truth = foveal.Judgements.from_highlights({"1": {"A": {"spans": [(0, 50)], "length": 80}}})
-    run = foveal.Run.from_results({"1": [("B", 0, 60)]})
-    assert scores(run, truth)["charR"] == 0.0
-    moved = scores(foveal.merge_copies(run, COPIES), foveal.merge_copies(truth, COPIES))
-    assert moved["charR"] == 1.0
-    assert moved["charP"] == pytest.approx(50 / 60)  # what stands before the copy is still read
-
-
 def test_judgements_go_to_documents_that_nobody_judged() -> None:
     truth = foveal.Judgements.from_highlights(
         {"1": {"B": {"spans": [(0, 30)], "length": 60, "bep": 5}}}
@@ -129,14 +120,6 @@ def test_fast_equals_naive(
     found = scores(run, truth)
     assert found["charR"] == pytest.approx(len(read & relevant) / len(relevant))
     assert found["charP"] == pytest.approx(len(read & relevant) / len(read))
-
-
-@settings(max_examples=30)
-@given(st.lists(spans, min_size=1, max_size=5))
-def test_without_copies_nothing_moves(results: list[tuple[str, int, int]]) -> None:
-    run = foveal.Run.from_results({"1": results})
-    moved = foveal.merge_copies(run, Copies(COPIES.passages.head(0)))
-    assert moved.to_frame().equals(run.to_frame())
 
 
 # -- ugly inputs -------------------------------------------------------------------------------

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ from scipy import stats
 from foveal import InputError, UsageError
 from foveal.analysis.fidelity import (
     ELEMENTS,
-    PARTS,
     RANKINGS,
     Fidelity,
     Ordering,
@@ -25,19 +22,13 @@ from foveal.analysis.fidelity import (
     fidelity,
     try_measures,
 )
-from foveal.collection import Collection, build_index
+from foveal.collection import Collection
 from foveal.evaluation import Options
-from foveal.formats import read_judgements
 from foveal.measures import Measure, OverlapRule, all_measures
 from foveal.measures.measure import FAMILIES
 from foveal.model import Judgements, Results
-from shared_data import DATA
 from xml_trees import index_of
 
-JATS = DATA / "evidence_inference_v2"
-needs_jats = pytest.mark.skipif(
-    not (JATS / "xml_files.tar.xz").exists(), reason="the JATS articles are not beside the project"
-)
 DOCUMENTS = 40
 TABLE_2 = """
 SR SLR, SR SSR, SR SRS, SR SRI, SLR SLDR, SLR SLRS, SLR SLRI, SSR SSTR, SSR SSRS, SSR SSRI,
@@ -100,40 +91,6 @@ def test_the_orderings_are_the_rows_of_the_study() -> None:
     assert len(rows) == 36
 
 
-def test_what_must_hold_on_every_topic() -> None:
-    """All but the swaps of part sets that are not the highlighted text itself."""
-    loose = {(o.better, o.worse) for o in expected_orderings() if not o.every}
-    assert loose == {
-        (f"{part}{first}", f"{part}{second}")
-        for part in ("SL", "SLD", "SS", "SST")
-        for first, second in (("R", "RS"), ("RI", "RSI"))
-    }
-    aspects = [o.aspect for o in expected_orderings()]
-    assert {a: aspects.count(a) for a in aspects} == {
-        "parts": 16,
-        "insertion": 10,
-        "swap": 5,
-        "late swap": 5,
-    }
-
-
-def test_a_missing_part_set_is_bridged() -> None:
-    found = expected_orderings(["S", "SLD"])
-    pairs = [str(o) for o in found if o.aspect == "parts"]
-    assert pairs == ["SR >= SLDR", "SRS >= SLDRS", "SRI >= SLDRI", "SRSI >= SLDRSI"]
-    assert len(found) == 12
-
-
-def test_documents_left_out_make_room_for_others() -> None:
-    """Then nothing but the average is expected where SS or SST is the worse part set."""
-    keep, omit = expected_orderings(), expected_orderings(empty="omit")
-    assert [str(o) for o in keep] == [str(o) for o in omit]
-    loosened = {str(a) for a, b in zip(keep, omit, strict=True) if a != b}
-    pairs = [("S", "SS"), ("SS", "SST")]
-    assert loosened == {f"{a}{r} >= {b}{r}" for a, b in pairs for r in RANKINGS}
-    assert sum(o.every for o in omit) == 20
-
-
 # -- what is found on generated collections ------------------------------------------------------
 
 
@@ -179,18 +136,6 @@ def test_the_study_again(trial: Fidelity) -> None:
     assert broken.p < 0.01
 
 
-def test_the_tables_of_the_study(trial: Fidelity) -> None:
-    assert trial.scores.runs == tuple(f"{p}{r}" for p in PARTS for r in RANKINGS)
-    assert trial.scores.measures[:3] == ("gP@1", "gP@2", "gP@10")
-    assert len(trial.outcomes) == 3 * 36
-    assert trial.to_frame().height == 3 * 36
-    scores = trial.scores
-    assert {scores[run, "gP@1"] for run in scores.runs if run.endswith("I")} == {0.0}
-    assert {scores[f"{part}RI", "AP"] for part in PARTS} == {scores["SRI", "AP"]}
-    first = of(trial, "AgP")[0]
-    assert first.difference == pytest.approx(scores["SR", "AgP"] - scores["SLR", "AgP"], abs=1e-9)
-
-
 def test_p_is_that_of_scipy(trial: Fidelity) -> None:
     values = trial.scores.only(["AgP"]).values[:, :, 0]
     for outcome in of(trial, "AgP"):
@@ -206,32 +151,6 @@ def test_p_is_that_of_scipy(trial: Fidelity) -> None:
         assert outcome.losses == (second > first + 1e-12).sum()
 
 
-def test_the_anomaly_by_hand() -> None:
-    """50, 30 and 20 relevant characters, all scores 1 (METRICS 13.2)."""
-    docs = {"A": 50, "B": 30, "C": 20}
-    judged = {d: {"spans": [(0, n)], "length": n} for d, n in docs.items()}
-    truth = Judgements.from_highlights({"1": {**judged, "D": {"spans": [], "length": 5}}})
-    found = fidelity(truth, measures=["AgP", "AgPw", "AgPw(form=11)"])
-    assert [round(found.scores["SRI", m], 4) for m in found.scores.measures] == [
-        0.6389,
-        0.6,
-        0.6389,
-    ]
-    assert [round(found.scores["SRSI", m], 4) for m in found.scores.measures] == [
-        0.6389,
-        0.6333,
-        0.6389,
-    ]
-    assert [row["passed"] for key, row in verdicts(found).items() if key[1] == "all"] == [
-        True,
-        False,
-        True,
-    ]
-    assert verdicts(found)["AgPw", "late swap"]["broken"] == 1
-    assert all(np.isnan(o.p) for o in found.outcomes)  # one topic tests nothing
-    assert json.loads(found.to_json())["orderings"][0]["p"] is None
-
-
 def test_a_measure_of_which_less_is_better(collection: Collection) -> None:
     found = fidelity(campaign(collection, 1, 6), collection.path, ["T2Ieffort@1"])
     (effort,) = [o for o in of(found, "T2Ieffort@1") if f"{o.better} >= {o.worse}" == "SR >= SRI"]
@@ -240,15 +159,6 @@ def test_a_measure_of_which_less_is_better(collection: Collection) -> None:
     assert effort.difference == pytest.approx(
         scores["SRI", "T2Ieffort@1"] - scores["SR", "T2Ieffort@1"]
     )
-
-
-def test_what_is_seen_and_what_is_not(collection: Collection) -> None:
-    """More than the highlighted text costs charR nothing, less of it does."""
-    found = verdicts(fidelity(campaign(collection, 2, 20), collection.path, "charR"))
-    assert (found["charR", "parts"]["holds"], found["charR", "parts"]["equal"]) == (8, 8)
-    found = verdicts(fidelity(campaign(collection, 2, 20), collection.path, ["charP"]))
-    assert found["charP", "swap"]["equal"] == 5
-    assert found["charP", "insertion"]["holds"] == 10
 
 
 # -- measures of all kinds -----------------------------------------------------------------------
@@ -287,12 +197,6 @@ def test_measures_of_elements_are_tested_with_elements(collection: Collection) -
     }
     assert loose == {(f"SS{r}", f"SST{r}") for r in RANKINGS}
     assert "SS: relevant documents of which nothing is returned, left out" in str(found.meta)
-
-
-def test_counts_are_scored_and_not_tested(collection: Collection) -> None:
-    found = fidelity(campaign(collection, 1, 2), collection.path, ["num_ret", "AP"])
-    assert found.scores.measures == ("num_ret", "AP")
-    assert {outcome.measure for outcome in found.outcomes} == {"AP"}
 
 
 @pytest.mark.parametrize(
@@ -346,24 +250,6 @@ def test_one_relevant_document_tries_the_parts_only(collection: Collection) -> N
     found = fidelity(Judgements.from_highlights(judged), collection.path)
     assert found.passed
     assert {row["equal"] for key, row in verdicts(found).items() if "swap" in key[1]} == {5}
-
-
-@needs_jats
-def test_real_articles(tmp_path: Path) -> None:
-    """Evidence Inference: one relevant article a topic."""
-    build_index(JATS / "xml_files.tar.xz", tmp_path / "index")
-    truth = read_judgements(JATS / "xml_qrels.jsonl")
-    some = truth.for_topics(truth.topics[::4])
-    found = fidelity(some, tmp_path / "index", ["AgP", "AP"])
-    assert found.meta["topics"] == 607
-    assert [o for o in found.outcomes if o.losses] == []
-    assert verdicts(found)["AgP", "parts"]["holds"] == 16
-    assert verdicts(found)["AP", "parts"]["equal"] == 16
-    assert verdicts(found)["AP", "swap"]["equal"] == 5
-    means = [found.scores[f"{part}R", "AgP"] for part in PARTS]
-    assert means[0] == 1
-    assert means[0] > means[1] > means[2] > 0
-    assert means[0] > means[3] > means[4] > 0
 
 
 # -- verdicts ------------------------------------------------------------------------------------
@@ -421,12 +307,3 @@ def test_measures_that_cannot_be_tested(
 def test_measures_of_elements_need_a_collection(collection: Collection) -> None:
     with pytest.raises(UsageError, match=r"^MAep is about elements, which needs"):
         fidelity(campaign(collection, 1, 2), measures="MAep")
-
-
-def test_the_same_bytes_again(collection: Collection) -> None:
-    truth = campaign(collection, 5, 4)
-    first = fidelity(truth, collection.path).to_json()
-    assert fidelity(truth, collection.path).to_json() == first
-    meta = json.loads(first)["meta"]
-    assert meta["options"]["measures"][6] == "AgP"
-    assert {*meta} >= {"version", "inputs", "topics", "skipped", "warnings"}

@@ -24,9 +24,7 @@ from foveal.analysis.pooling import (
     pool,
 )
 from foveal.files.source import Source
-from foveal.formats.pool_files import pool_lines
 from inputs import refusal
-from shared_data import INEX, needs_inex
 from xml_trees import index_of
 
 Ranking = Sequence[str]
@@ -53,48 +51,6 @@ def choose(
 
 def test_depth_takes_the_best_ranks_first_then_what_more_runs_return() -> None:
     assert choose("depth", "abc", "dbe", "dbf") == ["d", "a", "b", "c", "e", "f"]
-
-
-def test_in_round_robin_another_run_begins_each_round() -> None:
-    # Round 1: a, d, g. Round 2 begins with the second run: e, h, b. Round 3 with the third.
-    assert "".join(choose("round-robin", "abc", "def", "ghi")) == "adgehbicf"
-
-
-def test_round_robin_takes_a_document_at_its_first_turn_only() -> None:
-    assert choose("round-robin", "abcd", "baec") == ["a", "b", "c", "e", "d"]
-
-
-def test_a_budget_that_ends_within_a_round_ends_it() -> None:
-    assert choose("round-robin", "abc", "def", budget=3) == ["a", "d", "e"]
-
-
-def test_move_to_front_stays_with_a_run_that_finds_and_leaves_one_that_does_not() -> None:
-    known = {"a": R, "b": R, "c": N, "x": N}
-    # a and b are relevant, c costs the first run its turn. x costs the second one its own: now
-    # both are at -1, and the first has waited longer.
-    assert choose("move-to-front", "abcd", "xy", known=known) == ["d", "y"]
-
-
-def test_move_to_front_without_judgements_takes_turns_with_new_documents() -> None:
-    assert choose("move-to-front", "abc", "abd", "ae") == ["a", "b", "e", "c", "d"]
-
-
-def test_what_is_judged_steers_move_to_front_without_being_pooled() -> None:
-    known = {"a": R, "x": N}
-    # The first run walks past a and offers b; the second loses its priority with x.
-    assert choose("move-to-front", "abc", "xyz", known=known) == ["b", "c", "y", "z"]
-
-
-def test_hedge_without_judgements_adds_up_what_ranks_are_worth() -> None:
-    # Z = 4: rank 1 is worth ln 4, rank 2 ln 2, rank 3 ln(4/3), halved. b has ln 2 + ln 4 = 2.08,
-    # a ln 4 = 1.39, d ln 2 = .69, c and e ln(4/3) = .29.
-    assert choose("hedge", "abc", "bde") == ["b", "a", "d", "c", "e"]
-
-
-def test_hedge_listens_to_runs_that_found_relevant_documents() -> None:
-    assert choose("hedge", "abc", "xyz", known={"a": R}) == ["b", "c", "x", "y", "z"]
-    # Now the first run lost as much as the second one gained.
-    assert choose("hedge", "abc", "xyz", known={"a": N, "x": R})[:2] == ["y", "z"]
 
 
 rankings = st.lists(
@@ -192,16 +148,6 @@ def test_every_strategy_keeps_the_terms(
     assert choose(strategy, *runs, known=known, budget=budget) == whole[:budget]
 
 
-@pytest.mark.parametrize("strategy", ["depth", "hedge"])
-@given(runs=rankings, known=opinions, data=st.data())
-@settings(max_examples=30)
-def test_the_order_of_runs_does_not_matter(
-    strategy: str, runs: list[list[str]], known: dict[str, int], data: st.DataObject
-) -> None:
-    other = data.draw(st.permutations(runs))
-    assert choose(strategy, *runs, known=known) == choose(strategy, *other, known=known)
-
-
 # -- pools of runs -----------------------------------------------------------------------------
 
 
@@ -217,16 +163,6 @@ def run_of(name: str, **topics: str) -> foveal.Run:
 
 def docs(pooling: Pooling, topic: str = "t") -> list[str]:
     return pooling.pool.topic(topic)["doc"].to_list()
-
-
-def test_ranks_count_documents_and_not_results() -> None:
-    run = run_of("r", t="a:0-5 a:7-9 a:10-12 b c")
-    found = pool(run, depth=2)
-    assert docs(found) == ["a", "b"]
-    assert found.pool.entries["runs"].to_list() == [
-        [{"run": "r", "rank": 1}],
-        [{"run": "r", "rank": 2}],
-    ]
 
 
 def test_support_is_all_that_any_run_returned_of_a_pooled_document() -> None:
@@ -350,19 +286,6 @@ def test_how_deep_a_pool_goes_by_default() -> None:
     assert len(pool(run, budget=300, depth=200, strategy="round-robin").pool) == 200
 
 
-def test_only_some_topics() -> None:
-    runs = [run_of("r", t="a", u="b"), run_of("s", u="c")]
-    assert pool(runs, topics=["u"]).pool.topics == ("u",)
-    assert pool(runs, topics=["t"]).pool.sizes == {"t": 1}  # the second run is left with nothing
-    said = refusal(lambda: pool(runs, topics=["t", "x"]), error=foveal.UsageError)
-    assert said == "no run has a result for topic x"
-
-
-def test_two_runs_of_one_name_must_be_told_apart() -> None:
-    said = refusal(lambda: pool([run_of("r", t="a"), run_of("r", t="b")]))
-    assert said == "r: run name 'r' is already used by r"
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -455,25 +378,3 @@ def test_contributions_by_hand() -> None:
         ("s", 1, 2, 1, 1, 1, 1.0),
         ("s2", 1, 1, 1, 0, 0, 1.0),
     ]
-
-
-def test_what_a_budget_leaves_out_is_not_covered() -> None:
-    found = pool(run_of("r", t="a b c d"), strategy="round-robin", budget=1).statistics
-    assert found.runs["covered"].to_list() == [0.25]
-
-
-def test_the_same_input_gives_the_same_bytes() -> None:
-    runs = [run_of("r", t="a b c", u="a"), run_of("s", t="b d"), run_of("s2", t="b")]
-    for strategy in STRATEGIES:
-        first, second = (pool(runs, strategy=strategy, budget=2) for _ in range(2))
-        assert pool_lines(first.pool) == pool_lines(second.pool)
-
-
-@needs_inex
-def test_real_runs_of_2009() -> None:
-    files = [INEX / "runs" / f"{name}.run" for name in ("article_indri", "passages_focused")]
-    found = pool(files, strategy="hedge", budget=50, judgements=INEX / "qrels.txt")
-    assert max(found.pool.sizes.values()) == 50
-    judgements = foveal.read_judgements(INEX / "qrels.txt").to_frame()
-    both = found.pool.entries.join(judgements, on=["topic", "doc"], how="semi")
-    assert len(both) == 0  # none of what is judged

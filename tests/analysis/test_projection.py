@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations, permutations
 from pathlib import Path
 
@@ -12,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.analysis.projection import LEVELS, Projections, Segmentation, project, read_segmentation
-from foveal.collection import Collection
+from foveal.analysis.projection import LEVELS, Segmentation, project, read_segmentation
 from foveal.errors import InputError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,14 +29,6 @@ HALVES = Segmentation.of([("A", 0, 20), ("A", 20, 60), ("A", 60, 90)], name="hal
 # -- worked examples ---------------------------------------------------------------------------
 
 
-def test_gains_of_units() -> None:
-    found = project(TRUTH, HALVES)
-    assert found.gains.select("topic", "unit", "size", "relevant", "share").rows() == [
-        ("1", "A:0-20", 20, 10, 0.5),
-        ("1", "A:20-60", 40, 20, 0.5),
-    ]
-
-
 def test_what_becomes_of_passages() -> None:
     one, two = project(TRUTH, HALVES).topics.to_dicts()
     assert one["inside"] == 1.0
@@ -48,17 +38,6 @@ def test_what_becomes_of_passages() -> None:
     assert one["units"] == 2
     # Nothing of topic 2 lies in a unit, and topic 3 has nothing that could.
     assert (two["inside"], two["outside"], two["best_F"], two["iP@0.1 bound"]) == (0, 1, 0, 0)
-
-
-def test_ceilings_of_two_equal_shares() -> None:
-    one = project(TRUTH, HALVES, budgets=[20, 40, 60]).topics.to_dicts()[0]
-    assert one["best_P"] == 0.5
-    assert one["best_F"] == pytest.approx(2 * 30 / (60 + 30))
-    assert one["iP@0.5 bound"] == 0.5
-    assert one["charR@60 bound"] == 1.0
-    # 20 characters: the second unit begins with 10 relevant ones, the first ends with as many.
-    assert one["charR@20 bound"] >= 10 / 30
-    assert one["charR@40 bound"] >= 20 / 30
 
 
 def test_graded_qrels() -> None:
@@ -132,24 +111,6 @@ def test_windows_cover_documents_and_none_is_inside_another(
     assert not any(a <= c and d <= b for (a, b), (c, d) in permutations(places, 2))
 
 
-def test_elements_are_a_division(tmp_path: Path) -> None:
-    from foveal.collection import build_index
-
-    build_index(CAMPAIGN / "documents", tmp_path / "c.fvx")
-    collection = Collection.open(tmp_path / "c.fvx")
-    division = Segmentation.elements(collection, ["p"])
-    doc, unit = division.doc[0], division.id[0]
-    element = collection.element(doc, unit.removeprefix(doc))
-    assert (element.start, element.end) == (division.start[0], division.end[0])
-    counts = [
-        sum(e.xpath.rpartition("/")[2].startswith("p[") and e.end > e.start for e in elements)
-        for elements in map(collection.all_elements, collection)
-    ]
-    assert len(division) == sum(counts)
-    with pytest.raises(UsageError, match="the collection has no element 'chunk'"):
-        Segmentation.elements(collection, ["p", "chunk"])
-
-
 def test_divisions_are_read(tmp_path: Path) -> None:
     path = tmp_path / "chunks.jsonl"
     path.write_text(
@@ -188,17 +149,6 @@ def test_bad_divisions_are_refused(text: str, expected: str, tmp_path: Path) -> 
     with pytest.raises(InputError) as refused:
         read_segmentation(path)
     assert expected in str(refused.value)
-
-
-def test_judgements_may_be_python_objects() -> None:
-    found = project({"1": [("A", 10, 30)]}, Segmentation.of([("A", 0, 20)]))
-    assert found.gains.select("unit", "relevant").rows() == [("A:0-20", 10)]
-
-
-def test_judgements_without_anything_relevant_are_refused() -> None:
-    nothing = foveal.Judgements.from_highlights({"1": {"A": {"spans": [], "length": 9}}})
-    with pytest.raises(UsageError, match="no relevant text in the judgements"):
-        project(nothing, Segmentation.windows({"A": 9}, 3))
 
 
 def test_impossible_divisions_are_refused() -> None:
@@ -294,19 +244,3 @@ def test_ceilings_hold_for_every_run_of_units(
         assert best <= row[f"iP@{level:g} bound"] + 1e-12
     for budget, best in best_r.items():
         assert best <= row[f"charR@{budget} bound"] + 1e-12
-
-
-def test_overlapping_units_are_scheduled() -> None:
-    """The purest unit overlaps two that are better together."""
-    truth = foveal.Judgements.from_highlights({"1": {"D": {"spans": [(0, 40)], "length": 60}}})
-    units = [("D", 10, 30), ("D", 0, 21), ("D", 21, 42)]
-    (row,) = project(truth, Segmentation.of(units)).topics.to_dicts()
-    assert row["best_P"] == 1.0
-    assert row["best_F"] == pytest.approx(2 * 40 / (42 + 40))
-
-
-def test_statistics_are_json() -> None:
-    found = project(TRUTH, HALVES, budgets=[10])
-    (content,) = json.loads(Projections((found,)).to_json())["divisions"]
-    assert (content["division"], content["units"]) == ("halves", 3)
-    assert content["means"] == found.means

@@ -355,25 +355,6 @@ def family(name: str) -> Family:
     return found
 
 
-def test_precision_and_recall_are_told_apart(laboratory: Laboratory) -> None:
-    """One measure at a time: families have both, or there would be nothing to tell apart."""
-
-    def has(label: str) -> str:
-        alone = Family(label, (label,))
-        return recall(alone, laboratory) + precision(alone, laboratory)
-
-    shown = {label: has(label) for label in ("charP", "charR", "HiP", "HiR", "gR", "AP", "BEPD")}
-    assert shown == {
-        "charP": "ny",
-        "charR": "yn",
-        "HiP": "ny",
-        "HiR": "yn",
-        "gR": "yn",
-        "AP": "yy",
-        "BEPD": "yn",
-    }
-
-
 @pytest.mark.parametrize(
     "label",
     [
@@ -392,36 +373,12 @@ def test_a_near_miss_returned_again_gains_again(name: str, laboratory: Laborator
     assert less(laboratory.last("s1", principal), laboratory.last("s1 s1", principal))
 
 
-@pytest.mark.parametrize("name", ["nxCG", "ep/gr", "HiXEval", "AgP", "iP", "T2I"])
-def test_in_other_families_it_does_not(name: str, laboratory: Laboratory) -> None:
-    for label in family(name).measures:
-        alone, twice = (laboratory.last(run, label, union=True) for run in ("s1", "s1 s1"))
-        assert not less(alone, twice)
-
-
 def test_prum_has_recall_only_if_those_who_never_find_enough_count_as_failures(
     laboratory: Laboratory,
 ) -> None:
     zero, read_on = family("PRUM").measures
     assert recall(Family("", (zero,)), laboratory) == "y"
     assert recall(Family("", (read_on,)), laboratory) == "n"
-
-
-@pytest.mark.parametrize("name", ["HiXEval", "iP"])
-def test_some_know_only_the_amount_of_text(name: str, laboratory: Laboratory) -> None:
-    """p2 and p4 are of one size and different exhaustivity."""
-    for label in family(name).measures:
-        assert laboratory.last("p2", label) == laboratory.last("p4", label)
-
-
-def test_a_tolerant_reader_does_not_mind_where_a_result_begins(laboratory: Laboratory) -> None:
-    t2i, _, _, char_precision, _ = family("T2I").measures
-    assert laboratory.last("s1", t2i) == laboratory.last("p2", t2i)
-    assert less(laboratory.last("s1", char_precision), laboratory.last("p2", char_precision))
-
-
-def test_the_order_of_documents_does_not_matter_to_bepd(laboratory: Laboratory) -> None:
-    assert laboratory.last("x p2 P", "BEPD") == laboratory.last("P p2", "BEPD") == 1
 
 
 # --------------------------------------------------------------------------------------------

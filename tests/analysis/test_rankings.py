@@ -14,9 +14,9 @@ from foveal.analysis.correlation import Correlations, correlate
 from foveal.analysis.score_matrix import compute_ranking_scores
 from foveal.analysis.tasks import group_by_task, without_curves
 from foveal.errors import UsageError
-from foveal.evaluation import PRESETS, evaluate
+from foveal.evaluation import PRESETS
 from foveal.evaluation.topic_groups import add_groups
-from foveal.model import Judgements, Results, Run
+from foveal.model import Results
 
 RUNS = tuple("abcdef")
 TOPICS = tuple(str(i) for i in range(1, 13))
@@ -62,13 +62,6 @@ def tau(x: np.ndarray, y: np.ndarray) -> float:
 # -- by measure --------------------------------------------------------------------------------
 
 
-def test_the_worked_example() -> None:
-    found = correlate(given({"AP": [0.3, 0.5, 0.2, 0.9, 0.4], "AiP": [0.35, 0.30, 0.1, 0.8, 0.42]}))
-    assert found.labels == ("AP", "AiP")
-    assert found.values("tau_b") == pytest.approx(np.array([[1, 0.6], [0.6, 1]]))
-    assert counts(found) == [1]
-
-
 def test_a_cell_is_the_mean_over_tasks() -> None:
     parts = [random_results(("AP", "AiP"), seed, task=f"2009.{t}") for seed, t in enumerate("xy")]
     with_tasks = {f"t{i}": part for i, part in enumerate(parts)}
@@ -89,18 +82,6 @@ def test_quantisations_are_variants_of_one_measure_and_meet_their_own_kind() -> 
     assert found.values("tau_b")[0, 1] == pytest.approx(np.mean(expected))
     assert found.singles["variant"].to_list() == ["gen5", "strict5"]
     assert found.singles["value"].to_list() == pytest.approx(expected)
-
-
-def test_a_measure_without_quantisation_meets_every_variant() -> None:
-    found = correlate(random_results(("MAep(quant=gen5)", "MAep(quant=strict5)", "AP")))
-    assert found.labels == ("MAep", "AP")
-    assert counts(found) == [2]
-
-
-def test_one_quantisation_each_keeps_the_full_spelling() -> None:
-    found = correlate(random_results(("MAep(quant=gen5)", "Q(quant=strict5)")))
-    assert found.labels == ("MAep(quant=gen5)", "Q(quant=strict5)")
-    assert counts(found) == [1]
 
 
 def test_tables_of_2005_average_24_and_80_correlations() -> None:
@@ -174,14 +155,6 @@ def test_by_quant_compares_variants_and_averages_over_measures() -> None:
 # -- by topics ---------------------------------------------------------------------------------
 
 
-def test_halves_of_topics_agree_when_every_topic_says_the_same() -> None:
-    values = np.repeat(np.arange(6.0)[:, None, None], len(TOPICS), axis=1)
-    results = random_results(("AP",))
-    sure = Results(RUNS, TOPICS, ("AP",), values, results.counted, values.mean(axis=1))
-    (row,) = correlate(sure, by="topics", samples=50).means.iter_rows(named=True)
-    assert (row["value"], row["low"], row["high"], row["count"]) == (1, 1, 1, 50)
-
-
 def test_the_same_seed_gives_the_same_numbers_whatever_else_is_asked() -> None:
     results = random_results(("AP", "AiP"))
     both = correlate(results, by="topics", samples=40, seed=7).means
@@ -226,13 +199,6 @@ def test_a_ranking_of_ties_is_not_counted() -> None:
     assert counts(alone) == [0]
 
 
-def test_a_task_with_one_run_is_left_out_and_said() -> None:
-    parts = {"x": given({"AP": [1, 2], "AiP": [1, 2]}), "y": given({"AP": [1], "AiP": [1]})}
-    found = correlate(by_task(parts))
-    assert list(found.tasks) == ["x"]
-    assert "y: nothing to rank, a single run: a" in found.notes
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -255,14 +221,6 @@ def test_one_run_or_one_measure_is_refused() -> None:
         correlate(random_results(("MAep", "MAep(quant=strict5)")))
 
 
-def test_halves_have_no_matrix() -> None:
-    found = correlate(random_results(("AP",)), by="topics", samples=5)
-    with pytest.raises(UsageError, match="no matrix of 'tau_b' by topics"):
-        found.values("tau_b")
-    with pytest.raises(UsageError, match="no matrix of 'rbo' by measure"):
-        correlate(random_results(("AP", "AiP"))).values("rbo")
-
-
 def test_results_of_one_task_in_several_files_are_one_group() -> None:
     one = random_results(("AP", "AiP"), 1, "2009.Focused", ("a", "b"))
     two = random_results(("AP", "AiP"), 2, "2009.Focused", ("c", "d"))
@@ -272,12 +230,6 @@ def test_results_of_one_task_in_several_files_are_one_group() -> None:
         "2009.Focused": ("a", "b", "c", "d"),
         "": ("e", "f"),
     }
-
-
-def test_points_of_curves_are_no_measures_to_compare() -> None:
-    labels = tuple(measure.label for measure in PRESETS["2006.Thorough"].measures)
-    assert without_curves(random_results(labels, task="2006.Thorough")).measures == ("MAep",)
-    assert without_curves(random_results(labels)).measures == labels
 
 
 # -- tasks that runs declare -------------------------------------------------------------------
@@ -300,12 +252,6 @@ def test_saved_results_are_grouped_by_the_tasks_their_runs_declare() -> None:
     }
     assert found.values("tau_b")[0, 1] == correlate(by_task(apart)).values("tau_b")[0, 1]
     assert counts(found) == [2]
-
-
-def test_files_of_one_measure_each_are_still_one_run_of_one_task() -> None:
-    results = declaring(DECLARED)
-    whole, parts = correlate(results), correlate([results.only(["AP"]), results.only(["AiP"])])
-    assert parts.singles.equals(whole.singles)
 
 
 @pytest.mark.parametrize(
@@ -331,10 +277,6 @@ def test_what_becomes_of_runs_without_a_task_is_said(
     assert note in found.notes
 
 
-def test_an_official_task_comes_before_what_runs_declare() -> None:
-    assert list(group_by_task([declaring(DECLARED, task="2009.Focused")], [])) == ["2009.Focused"]
-
-
 def test_results_of_other_judgements_are_noted() -> None:
     def judged(sha256: str, runs: dict[str, str | None]) -> Results:
         inputs = [{"kind": "judgements", "path": "qrels", "sha256": sha256}]
@@ -350,75 +292,7 @@ def test_results_by_assessor_are_refused() -> None:
         correlate(results)
 
 
-# -- from runs to correlations in one call -----------------------------------------------------
-
-
-def small_campaign() -> tuple[list[Run], Judgements]:
-    truth = Judgements.from_highlights(
-        {t: {f"D{d}": {"spans": [(0, 30)], "length": 60} for d in range(4)} for t in "123"}
-    )
-    orders = {"a": (0, 1, 2), "b": (4, 0, 1), "c": (4, 5, 0)}
-    runs = [
-        replace(
-            Run.from_results(
-                {t: [(f"D{d}", 0, 40 + d) for d in order] for t in "123"}, name=f"{name}.{task}"
-            ),
-            task=task,
-        )
-        for task in ("Focused", "RelevantInContext")
-        for name, order in orders.items()
-    ]
-    return runs, truth
-
-
-def test_runs_are_scored_and_equal_their_saved_results() -> None:
-    runs, truth = small_campaign()
-    measures = ["AP", "AiP", "charP"]
-    found = correlate(runs, truth, measures, coefficients="spearman")
-    saved = Results.from_json(evaluate(runs, truth, measures).to_json())
-    assert list(found.tasks) == ["Focused", "RelevantInContext"]
-    assert found.singles.equals(correlate(saved, coefficients="spearman").singles)
-
-
-def test_each_official_task_has_its_own_measures() -> None:
-    runs, truth = small_campaign()
-    found = correlate(runs, truth, "AP", task=["2009.Focused", "2009.RelevantInContext"])
-    assert list(found.tasks) == ["2009.Focused", "2009.RelevantInContext"]
-    pairs = {(row["first"], row["second"]): row["count"] for row in found.rows()}
-    assert pairs["AiP", "AP"] == 1
-    one = correlate(runs, truth, task="2009.Focused")
-    assert one.labels == ("iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP")
-    assert any("left out that declare no task of --task, 3" in note for note in one.notes)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((["a.run", "b.run"],), "runs need judgements"),
-        ((5,), "5 is not a run; expected results, or runs and judgements"),
-        (([],), "None is not a run"),
-        ((random_results(("AP", "AiP")), "qrels"), "results are not scored again"),
-    ],
-)
-def test_what_is_neither_runs_nor_results_is_refused(arguments: tuple, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        correlate(*arguments)
-
-
-def test_measures_of_results_in_any_spelling_and_each_once() -> None:
-    results = random_results(("iP@0.01", "AP", "my own"))
-    found = correlate(results, measures=["iP@.01", "my own", "iP@0.01"])
-    assert found.labels == ("iP@0.01", "my own")
-    with pytest.raises(UsageError, match="no measure 'P@5' in the results; they hold iP"):
-        correlate(results, measures="P@5")
-
-
 # -- what has no topics ------------------------------------------------------------------------
-
-
-def test_halves_of_one_topic_are_refused() -> None:
-    with pytest.raises(UsageError, match="no values on two topics that all runs share: AP, AiP"):
-        correlate(given({"AP": [1, 2], "AiP": [3, 4]}), by="topics")
 
 
 def test_a_measure_of_one_topic_is_left_out_and_noted() -> None:
@@ -438,20 +312,6 @@ def test_means_of_measures_are_ranked_by_their_own_value_and_never_by_topics() -
     found = correlate(results, by="topics", samples=5)
     assert f"not used, no values on two topics that all runs share: {mean}" in found.notes
     assert mean not in found.singles["row"].to_list()
-
-
-def test_halves_have_a_row_for_each_quantisation() -> None:
-    labels = ("MAep(quant=gen5)", "MAep(quant=strict5)")
-    found = correlate(random_results(labels), by="topics", samples=5)
-    assert found.means.select("row", "count").rows() == [(label, 5) for label in labels]
-
-
-@pytest.mark.parametrize("power", [-60, -13, 0, 40])
-def test_scores_of_any_size_are_told_apart(power: int) -> None:
-    results = random_results(("AP", "AiP"))
-    rows = [(run, t, m, value * 2.0**power) for run, t, m, value in results.rows()]
-    scaled = correlate(Results.from_tidy(rows, {}))
-    assert scaled.singles.equals(correlate(results).singles)
 
 
 def test_measures_that_some_run_has_no_score_by_are_left_out_and_said() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tempfile
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -94,17 +93,6 @@ def test_tables_and_trees_hold_what_the_definitions_say(
         assert drawn_paths(found) == keys
         shown = str(render(found, "table"))
         assert re.sub(r"\033\[\d*m", "", str(render(found, "table", bold=True))) == shown
-
-
-def test_branches_close_below_the_last_line() -> None:
-    """A vertical line stands only where something follows on its level."""
-    shown = [row[0] for row in recall_base(toy.judgements(), "toy").tables()[0].rows]
-    for above, below in pairwise(shown):
-        for column, sign in enumerate(above):
-            if sign in "├│":
-                assert below[column : column + 1] in tuple("├│└")
-            elif sign == "└":
-                assert below[column : column + 1] not in tuple("├│└")
 
 
 def test_deep_trees_are_drawn_to_the_end() -> None:

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toy_elements
-from foveal import InputError, UsageError, evaluate
+from foveal import InputError, UsageError
 from foveal.analysis.fidelity import PARTS, RANKINGS, Simulation, simulate
 from foveal.collection import Collection, build_index
-from foveal.formats import read_run, write_run
 from foveal.model import Judgements, Run
 from inputs import read_judgements
 from xml_trees import index_of
@@ -106,55 +105,6 @@ def test_parts_of_the_toy_collection(toy: Path) -> None:
     ]
 
 
-def test_rankings_of_the_toy_collection(toy: Path) -> None:
-    runs = runs_of(simulate(Judgements.from_highlights(TOY), toy))
-    orders = {r: [doc for doc, _ in listed(runs[f"SL{r}"])] for r in RANKINGS}
-    assert orders == {
-        "R": ["D2", "D1"],
-        "RS": ["D1", "D2"],
-        "RI": ["D3", "D2", "D1"],
-        "RSI": ["D3", "D1", "D2"],
-    }
-    assert listed(runs["SRI"])[0] == ("D3", [(0, 40, "/a[1]")])
-
-
-def test_scores_of_the_toy_collection(toy: Path) -> None:
-    """F of D1: SL 40 of 80 characters, SLD 40 of 100, SS half of the highlighted 40."""
-    truth = Judgements.from_highlights(TOY)
-    scores = evaluate(simulate(truth, toy).runs, truth, "AgP", collection=toy).aggregate()
-    found = {run: values["AgP"] for run, values in scores.items()}
-    assert found["SR"] == found["SRS"] == 1
-    assert found["SLR"] == pytest.approx((1 + (1 + 2 / 3) / 2) / 2)
-    assert found["SLDR"] == pytest.approx((1 + (1 + 4 / 7) / 2) / 2)
-    assert found["SSR"] == found["SSTR"] == pytest.approx((1 + (1 + 2 / 3) / 2) / 2)
-    assert found["SLRS"] == pytest.approx((2 / 3 + (1 + 2 / 3) / 2) / 2)
-    assert found["SRI"] == found["SRSI"] == pytest.approx((1 / 2 + 2 / 3) / 2)
-
-
-def test_of_equal_elements_the_deepest_is_smallest_and_the_highest_largest(tmp_path: Path) -> None:
-    index = index_of(tmp_path, {"d.xml": "<a>x<s><p>yyyy</p></s></a>", "e.xml": "<a>x</a>"})
-    truth = Judgements.from_highlights({"1": {"d": {"spans": [(1, 5)]}}})
-    runs = runs_of(simulate(truth, index.path))
-    assert listed(runs["SLR"]) == [("d", [(1, 5, "/a[1]/s[1]/p[1]")])]
-    assert listed(runs["SSR"]) == [("d", [(1, 5, "/a[1]/s[1]")])]
-    assert listed(runs["SSTR"]) == [("d", [(1, 5, "/a[1]/s[1]/p[1]")])]
-
-
-def test_nested_smallest_elements_are_dropped(tmp_path: Path) -> None:
-    """The section around the second passage holds the paragraph around the first."""
-    index = index_of(tmp_path, {"d.xml": "<a><s><p>12345</p>678<p>9</p></s>0</a>", "e.xml": "<a/>"})
-    truth = Judgements.from_highlights({"1": {"d": {"spans": [(1, 3), (4, 7)]}}})
-    assert listed(runs_of(simulate(truth, index.path))["SLR"]) == [("d", [(0, 9, "/a[1]/s[1]")])]
-
-
-def test_mixed_content_tells_ss_from_sst(tmp_path: Path) -> None:
-    index = index_of(tmp_path, {"d.xml": "<a><p>one <b>two</b></p>.</a>", "e.xml": "<a>x</a>"})
-    truth = Judgements.from_highlights({"1": {"d": {"spans": [(0, 7)]}}})
-    runs = runs_of(simulate(truth, index.path))
-    assert listed(runs["SSR"]) == [("d", [(0, 7, "/a[1]/p[1]")])]
-    assert listed(runs["SSTR"]) == [("d", [(4, 7, "/a[1]/p[1]/b[1]")])]
-
-
 def test_a_document_of_which_nothing_is_returned_keeps_its_rank(toy: Path) -> None:
     judged = {"1": {**TOY["1"], "D1": {"spans": [(5, 90)]}, "D2": {"spans": [(3, 9)]}}}
     truth = Judgements.from_highlights(judged)
@@ -199,15 +149,6 @@ def test_without_a_collection_documents_of_other_topics_serve(toy: Path) -> None
     made = simulate(truth)
     assert (first_of(made, "1"), first_of(made, "2")) == ("B", "A")
     assert made.notes == ("no collection (--collection): runs of SL, SS, SST are left out",)
-
-
-def test_with_one_relevant_document_there_is_nothing_to_swap(toy: Path) -> None:
-    truth = Judgements.from_highlights({"1": {"D1": {"spans": [(5, 30)]}}})
-    made = simulate(truth, toy)
-    runs = runs_of(made)
-    for parts in PARTS:
-        assert listed(runs[f"{parts}R"]) == listed(runs[f"{parts}RS"])
-        assert listed(runs[f"{parts}RI"]) == listed(runs[f"{parts}RSI"])
 
 
 def test_documents_of_unknown_length_are_returned_by_name() -> None:
@@ -280,20 +221,6 @@ def test_documents_come_by_decreasing_highlighted_text(
             assert ranked["RSI"] == [intruder, *swapped]
 
 
-@settings(max_examples=10)
-@given(data=st.data())
-def test_runs_survive_their_files(
-    generated: Collection, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    truth = Judgements.from_highlights(data.draw(campaigns(generated)))
-    folder = tmp_path_factory.mktemp("runs")
-    for run in simulate(truth, generated.path).runs[::7]:
-        write_run(run, folder / "run.jsonl", "jsonl")
-        again = read_run(folder / "run.jsonl")
-        assert again.name == run.name
-        assert again.to_frame().equals(run.to_frame())
-
-
 # -- wrong use -----------------------------------------------------------------------------------
 
 
@@ -302,18 +229,6 @@ def test_documents_that_the_collection_does_not_hold_are_named(toy: Path) -> Non
     with pytest.raises(InputError, match="relevant document 'D9' is not in the collection") as bad:
         simulate(Judgements.from_highlights(judged), toy)
     assert len(bad.value.problems) == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"parts": ["S", "SX"]}, "unknown 'SX'; expected one of S, SL, SLD, SS, SST"),
-        ({"empty": "drop"}, "unknown 'drop'; expected one of keep, omit"),
-    ],
-)
-def test_unknown_choices_are_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        simulate(Judgements.from_highlights(TOY), **options)
 
 
 def test_touching_highlights_are_one_passage(tmp_path: Path) -> None:

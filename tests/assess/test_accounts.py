@@ -1,4 +1,4 @@
-"""Passwords, sessions, the one-time link and the patience of the door."""
+"""Passwords, sessions and rate limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from assess_site import make_campaign
 from foveal.assess.accounts import (
     FEWEST,
-    LocalAccess,
     RateLimit,
     check_password,
     encode_password,
@@ -131,14 +130,6 @@ def test_the_token_is_not_in_the_file(path: Path, campaign: Campaign) -> None:
     assert token not in stored
 
 
-def test_signing_in_again_ends_the_session_before(campaign: Campaign) -> None:
-    old, _ = campaign.begin_session("ann")
-    new, begun = campaign.begin_session("bob", instead_of=old)
-    assert campaign.find_session(old) is None
-    assert campaign.find_session(new) == begun
-    assert begun.user == "bob"
-
-
 def test_a_session_outlives_the_server(path: Path, clock: Clock, campaign: Campaign) -> None:
     token, begun = campaign.begin_session("ann")
     with Campaign.open(path) as again:
@@ -179,24 +170,7 @@ def test_old_sessions_are_swept_out(path: Path, campaign: Campaign, clock: Clock
     assert users == ("bob",)
 
 
-def test_all_sessions_of_a_user_end_with_the_password(campaign: Campaign) -> None:
-    tokens = [campaign.begin_session("ann")[0] for _ in range(3)]
-    other, begun = campaign.begin_session("bob")
-    campaign.set_password("ann", None)
-    assert [campaign.find_session(token) for token in tokens] == [None] * 3
-    assert campaign.find_session(other) == begun
-
-
 # -- doors ----------------------------------------------------------------------------------------
-
-
-def test_a_link_works_once_and_for_nobody_else() -> None:
-    access, other = LocalAccess("ann"), LocalAccess("ann")
-    assert access.token != other.token
-    assert not access.redeem(other.token)
-    assert not access.redeem("")
-    assert access.redeem(access.token)
-    assert not access.redeem(access.token)
 
 
 def test_tries_are_counted_and_forgotten() -> None:

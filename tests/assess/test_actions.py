@@ -20,17 +20,12 @@ from foveal.assess.actions import (
     Grade,
     Highlight,
     History,
-    Redo,
     RefusedError,
     Reject,
     Replace,
     SetNote,
     State,
-    Undo,
     Unhighlight,
-    add_span,
-    after,
-    remove_span,
 )
 
 LENGTH = 24
@@ -145,50 +140,6 @@ def test_history_is_the_model_with_a_flag_for_each_character(log: list[Action]) 
     )
 
 
-@given(st.lists(actions(), max_size=12))
-@settings(max_examples=30)
-def test_undoing_all_and_redoing_all_leads_back(log: list[Action]) -> None:
-    history = History(a for a in log if a.kind not in ("undo", "redo", "replace"))
-    end, steps = history.state, 0
-    while history.can_undo:
-        history.add(Undo())
-        steps += 1
-    assert history.state == State(note=end.note)
-    for _ in range(steps):
-        history.add(Redo())
-    assert history.state == end
-    assert not history.can_redo
-
-
-def test_touching_highlights_become_one_and_parting_them_makes_two() -> None:
-    assert add_span(((0, 4),), 4, 8) == ((0, 8),)
-    assert add_span(((0, 3), (5, 8)), 3, 5) == ((0, 8),)
-    assert remove_span(((0, 8),), 3, 5) == ((0, 3), (5, 8))
-    assert remove_span(((0, 8),), 0, 8) == ()
-    assert remove_span(((0, 8),), 8, 9) == ((0, 8),)
-
-
-def test_any_change_takes_the_guarantee_back_and_a_note_does_not() -> None:
-    state = State(((0, 4),), 0, validated=True)
-    assert not after(state, Highlight(6, 8)).validated
-    assert not after(state, EntryPoint()).validated
-    assert after(state, SetNote(text="why")).validated
-    assert after(state, Highlight(0, 4)).validated  # it changes nothing
-
-
-def test_a_decision_that_changes_no_text_leaves_the_guarantee() -> None:
-    state = State(((0, 4),), 0, validated=True)
-    assert after(state, Reject(6, 8)).validated
-    assert after(state, Accept(1, 3)).validated
-    assert not after(state, Accept(3, 8)).validated
-    assert not after(after(state, Accept(0, 4)), Reject(0, 4)).validated  # another mind
-
-
-def test_undo_takes_back_a_highlight_and_keeps_the_note() -> None:
-    history = History([Highlight(0, 2), SetNote(text="odd"), Undo()])
-    assert history.state == State(note="odd")
-
-
 @pytest.mark.parametrize(
     ("action", "number"),
     [
@@ -210,41 +161,6 @@ def test_undo_takes_back_a_highlight_and_keeps_the_note() -> None:
 def test_an_action_that_the_text_does_not_allow_is_refused(action: Action, number: str) -> None:
     with pytest.raises(RefusedError, match=number):
         action.check(LENGTH)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        None,
-        [],
-        "highlight",
-        {},
-        {"kind": 3},
-        {"kind": "paint"},
-        {"kind": "\ud800"},
-        {"kind": "highlight", "start": 5},
-        {"kind": "highlight", "start": "3", "end": 5},
-        {"kind": "highlight", "start": True, "end": 2},
-        {"kind": "highlight", "start": 1.0, "end": 2},
-        {"kind": "highlight", "start": 1, "end": 2, "text": "x"},
-        {"kind": "highlight", "start": 1, "end": 2, "\ud800": "x"},
-        {"kind": "undo", "end": 3},
-        {"kind": "grade", "grade": {"exhaustivity": "1"}},
-        {"kind": "grade", "path": ["/a"]},
-        {"kind": "grade", "path": "/a", "grade": "2"},
-        {"kind": "grade", "path": "/a", "grade": {"exhaustivity": 2}},
-        {"kind": "replace"},
-        {"kind": "replace", "state": []},
-        {"kind": "replace", "state": State().to_json() | {"spans": [[1, 2, 3]]}},
-        {"kind": "replace", "state": State().to_json() | {"spans": [[1, True]]}},
-        {"kind": "replace", "state": State().to_json() | {"spans": 5}},
-        {"kind": "replace", "state": State().to_json() | {"validated": 1}},
-        {"kind": "replace", "state": State().to_json() | {"grades": {"/a": 1}}},
-    ],
-)
-def test_data_that_is_not_an_action_is_refused(data: object) -> None:
-    with pytest.raises(RefusedError):
-        Action.from_json(data)
 
 
 @pytest.mark.parametrize(

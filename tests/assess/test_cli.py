@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assess.campaigns import POOL, TOPICS, act, index_of, pool_text, replay
+from assess.campaigns import TOPICS, act, index_of, pool_text
 from command import Outcome, call
 from foveal.assess.accounts import check_password
 from foveal.assess.actions import EntryPoint, Highlight, Validate
 from foveal.assess.adjudication import assign_evenly
 from foveal.assess.store import Campaign
-from foveal.formats import read_judgements, write_topics
+from foveal.formats import write_topics
 from foveal.model import Topics
 
 INIT = ("-C", "index.fvx", "--topics", "topics.jsonl", "--pool", "pool.jsonl")
@@ -123,20 +121,6 @@ def test_documents_that_are_not_beside_the_index_must_be_named(assess: Assess) -
     assess.done("init", "c", *INIT, "--documents", "elsewhere")
 
 
-def test_all_defects_of_a_pool_are_told_with_their_lines(assess: Assess) -> None:
-    wrong = [{**POOL[0], "topic": "7"}, {**POOL[1], "doc": "lost"}]
-    Path("pool.jsonl").write_text(pool_text(wrong))
-    assert assess.refused("init", "c", *INIT) == [
-        "pool.jsonl:2: topic '7' is not among the topics",
-        "pool.jsonl:3: document 'lost' is not in the collection",
-    ]
-    assert not Path("c").exists()
-
-
-def test_a_campaign_is_not_made_twice(made: Assess) -> None:
-    assert made.refused("init", "c", *INIT) == ["c: is there already; nothing is written over it"]
-
-
 # -- people ---------------------------------------------------------------------------------------
 
 
@@ -202,15 +186,6 @@ def test_an_export_scores_a_run(made: Assess, capsys: pytest.CaptureFixture[str]
     assert outcome.out.splitlines()[-1] == f"mine\tall\tcharP\t{10 / 18!r}"
 
 
-@pytest.mark.parametrize("form", ["fol", "trec", "inex2006", "jsonl"])
-def test_every_format_can_be_read_again(made: Assess, form: str) -> None:
-    validated("music", "sea")
-    made.done("export", "c", "-o", "out", "--to", form)
-    found = read_judgements("out")
-    assert sorted(found.doc.to_list()) == ["music", "sea"]
-    assert found.relevant.tolist() == [True, True]
-
-
 def test_formats_without_assessors_want_to_know_whose(made: Assess) -> None:
     validated("sea")
     validated("sea", assessor="bob")
@@ -261,56 +236,6 @@ def test_one_of_several_assessors_is_chosen_for_an_import(made: Assess) -> None:
 # -- status and backup ----------------------------------------------------------------------------
 
 
-def test_status_tells_how_far_everybody_is(made: Assess) -> None:
-    validated("sea")
-    told = json.loads(made.done("status", "c", "-f", "json").out)
-    assert (told["procedure"], told["topics"], len(told["progress"])) == ("2006", 2, 4)
-    assert told["progress"][0] == {
-        "topic": "1",
-        "assessor": "ann",
-        "pooled": 3,
-        "seen": 1,
-        "validated": 1,
-        "relevant": 1,
-        "seconds": 0.0,
-    }
-    lines = made.done("status", "c", "-f", "tsv").out.splitlines()
-    assert lines[:2] == [
-        "topic\tassessor\tpooled\tseen\tvalidated\trelevant\tseconds",
-        "1\tann\t3\t1\t1\t1\t0.0",
-    ]
-    assert "validated" in made.done("status", "c", "-f", "table").out
-
-
-def test_a_backup_is_whole_while_others_write(made: Assess) -> None:
-    stop = threading.Event()
-
-    def write() -> None:
-        with Campaign.open("c") as campaign:
-            start = 0
-            while not stop.is_set():
-                act(campaign, Highlight(start % 20, start % 20 + 2), doc="sea")
-                start += 3
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        for number in range(4):
-            made.done("backup", "c", f"copy{number}")
-    finally:
-        stop.set()
-        writer.join()
-    for number in range(4):
-        with Campaign.open(f"copy{number}") as copy:
-            (found,) = copy.reading().execute("PRAGMA integrity_check").fetchone()
-            assert found == "ok"
-            assert list(copy.assessments()) == replay(copy)
-    assert made.refused("backup", "c", "copy0") == [
-        "copy0: is there already; nothing is written over it"
-    ]
-    assert not [path for path in Path().iterdir() if path.name.startswith(".")]
-
-
 def test_files_that_are_no_campaign_are_refused_by_every_command(assess: Assess) -> None:
     for command, *more in (
         ("status",),
@@ -329,10 +254,3 @@ def test_files_that_are_no_campaign_are_refused_by_every_command(assess: Assess)
         "pool.jsonl",
         "topics.jsonl",
     ]
-
-
-def test_help_lists_all_commands_with_an_example(assess: Assess) -> None:
-    told = assess.done("--help").out
-    for name in ("init", "serve", "export", "import", "status", "backup", "user", "assign"):
-        assert f"\n  {name} " in told
-    assert "Example:" in assess.done("init", "--help").out

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import foveal
 from assess.campaigns import ANN, BOB, POOL, act, make, pool_of
 from foveal.assess.actions import (
     Action,
@@ -33,9 +32,8 @@ from foveal.errors import UsageError
 from foveal.formats import read_judgements, write_judgements
 from foveal.model import Judgements, Topic, Topics
 from inputs import refusal, text_source
-from shared_data import DATA, INEX
+from shared_data import INEX
 
-JATS_DATA = DATA / "evidence_inference_v2" / "xml_files.tar.xz"
 FORMS = ("jsonl", "fol", "inex2006")
 
 
@@ -147,14 +145,6 @@ def test_quotations_come_with_what_is_around_them(campaign: Campaign) -> None:
     assess(campaign, [(8, 11)], "sea")
     (quote,) = judgements(campaign).quotes.to_dicts()
     assert quote == {"quote": text[8:11], "prefix": text[:8], "suffix": text[11:43]}
-
-
-def test_a_run_can_be_evaluated_on_an_export(campaign: Campaign, tmp_path: Path) -> None:
-    assess(campaign, [(0, 10)], "sea")
-    write_judgements(judgements(campaign), tmp_path / "j.jsonl", "jsonl")
-    run = foveal.read_run(text_source("1 Q0 sea 1 1.0 mine 0 20\n"))
-    results = foveal.evaluate(run, tmp_path / "j.jsonl", "charP")
-    assert results.aggregate() == {"mine": {"charP": 0.5}}
 
 
 # -- 2005 and 2003 --------------------------------------------------------------------------------
@@ -379,15 +369,3 @@ def _round_trip(source: Path, folder: Path) -> None:
 @pytest.mark.skipif(not (INEX / "xml").is_dir(), reason="the INEX 2009 data are not there")
 def test_articles_of_inex_2009(tmp_path: Path) -> None:
     _round_trip(INEX / "xml", tmp_path)
-
-
-@pytest.mark.skipif(not JATS_DATA.exists(), reason="the medical articles are not there")
-def test_articles_in_jats(tmp_path: Path) -> None:
-    import tarfile
-
-    (tmp_path / "jats").mkdir()
-    with tarfile.open(JATS_DATA) as archive:
-        for member in itertools.islice((m for m in archive if m.isfile()), 6):
-            place = tmp_path / "jats" / Path(member.name).name
-            place.write_bytes(archive.extractfile(member).read())
-    _round_trip(tmp_path / "jats", tmp_path)

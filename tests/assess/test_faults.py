@@ -360,17 +360,6 @@ def raw(page: Page, server: Server, doc: str, uuid: str, action: dict[str, Any])
     return "\r\n".join([*head, "", ""]).encode() + body
 
 
-def test_a_server_that_is_asked_to_stop_ends_well(server: Server) -> None:
-    with Page(server.url, "ann") as page:
-        page.open(TOPIC, "ferries")
-        assert page.once(
-            TOPIC, "ferries", "before-the-end", 0, {"kind": "bep", "start": 1}
-        ).is_success
-    assert server.end(signal.SIGTERM) == 0
-    assert copied_alone(server.campaign) == ["before-the-end"]
-    assert not list(server.campaign.parent.glob("*-wal"))
-
-
 def copied_alone(path: Path) -> list[str]:
     """The actions in a plain copy of the campaign's file, without its -wal file."""
     copy = path.with_name("copied-alone.fva")

@@ -21,7 +21,6 @@ from foveal.assess.actions import (
 from foveal.assess.documents import Elements
 from foveal.assess.procedure import (
     EXHAUSTIVITY,
-    Missing,
     asked,
     inferred,
     missing,
@@ -90,37 +89,6 @@ def test_2005_asks_for_every_element_in_or_around_the_highlights() -> None:
     wanted = asked("2005", state, ARTICLE)
     assert [path for path, own in zip(ARTICLE.path, wanted, strict=True) if own] == [A, S1, P1, P2]
     assert [one.path for one in missing("2005", state, ARTICLE)] == [A, S1, P1, P2]
-
-
-def test_2005_infers_upward_the_maximum() -> None:
-    state = graded(P1="1", P2="2")
-    values = {path: own["exhaustivity"] for path, own in inferred("2005", state, ARTICLE).items()}
-    assert values == {A: "2", S1: "2", P1: "1", P2: "2"}
-    assert missing("2005", state, ARTICLE) == []
-
-
-def test_2005_a_grade_that_was_given_stands_above_what_follows() -> None:
-    values = inferred("2005", graded(A="2", P1="1", P2="?"), ARTICLE)
-    assert values[A] == {"exhaustivity": "2"}
-    assert values[S1] == {"exhaustivity": "1"}
-
-
-@pytest.mark.parametrize("value", ["0", "?"])
-def test_2005_parts_of_what_is_nothing_or_too_small_are_so_too(value: str) -> None:
-    values = inferred("2005", graded(S1=value), ARTICLE)
-    assert {path: own["exhaustivity"] for path, own in values.items()} == {
-        A: value,
-        S1: value,
-        P1: value,
-        P2: value,
-    }
-
-
-def test_2005_what_was_inferred_upward_is_not_pushed_down() -> None:
-    """That one paragraph is too small says nothing of the other."""
-    state = graded(P1="?")
-    assert P2 not in inferred("2005", state, ARTICLE)
-    assert missing("2005", state, ARTICLE) == [Missing(f"{P2} has no grade of exhaustivity", P2)]
 
 
 def test_2005_grades_of_elements_without_highlights_do_not_count() -> None:

@@ -297,12 +297,6 @@ def test_languages_and_directions_are_words_that_are_known(tmp_path: Path) -> No
     assert looks(page, "i") == [{"lang": "en", "dir": "auto"}]
 
 
-def test_empty_elements_come_in_the_order_of_the_source(tmp_path: Path) -> None:
-    xml = "<doc><table><tr><td>x</td><th/><td/><th/><td/></tr></table></doc>"
-    page = page_of(xml, tmp_path)
-    assert [tag for tag, role in roles(page) if "cell" in role] == ["td", "th", "td", "th", "td"]
-
-
 def test_a_campaign_of_an_earlier_version_shows_its_documents(tmp_path: Path) -> None:
     make(tmp_path).close()
     make_version_1(tmp_path / "a.campaign")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -118,32 +116,6 @@ def test_two_tabs_never_write_over_each_other(ann: Client) -> None:
     )
 
 
-def test_many_at_once_each_save_once(url: str, ann: Client) -> None:
-    """Ten clients try for the same version; one gets it, the others hear what came first."""
-    found = ann.document("1", "ferries")
-    text = found["structure"]
-    statuses: list[int] = []
-
-    def attempt(i: int) -> None:
-        body = {
-            "campaign": found["campaign"],
-            "uuid": f"uuid-of-{i}",
-            "base": 0,
-            "length": text["length"],
-            "digest": text["digest"],
-            "action": {"kind": "highlight", "start": i, "end": i + 1},
-        }
-        statuses.append(ann.send("/api/topics/1/documents/ferries/actions", body).status_code)
-
-    threads = [threading.Thread(target=attempt, args=(i,)) for i in range(10)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(statuses) == [200] + [409] * 9
-    assert ann.document("1", "ferries")["version"] == 1
-
-
 def test_actions_of_another_campaign_are_refused(ann: Client, tmp_path: Path) -> None:
     """A page that was opened at the same address before; names of topics and documents agree."""
     other = make_campaign(tmp_path / "other", blind=True)
@@ -172,15 +144,6 @@ def test_another_text_is_never_assessed(ann: Client) -> None:
     assert ann.document("1", "ferries")["version"] == 0
 
 
-def test_offsets_are_code_points(ann: Client) -> None:
-    text = ann.document("2", "fords")["structure"]["text"]
-    assert text == "FordsOne wades \U0001f600 through <b>water."
-    start = text.index("through")
-    saved = ann.act("2", "fords", "uuid-0001", 0, kind="highlight", start=start, end=len(text))
-    ((first, last),) = saved.json()["state"]["spans"]
-    assert text[first:last] == "through <b>water."
-
-
 def test_a_document_that_no_run_returned_is_added_first(ann: Client) -> None:
     early = ann.act("1", "tunnels", "uuid-0001", 0, kind="highlight", start=0, end=7)
     assert (early.status_code, early.json()["error"]) == (422, "pool")
@@ -203,24 +166,6 @@ def test_a_document_that_cannot_be_read_is_said_without_its_place(tmp_path: Path
             assert "documents/tunnels.xml" not in answer.text
             assert str(tmp_path) not in answer.text
         assert ann.document("1", "ferries")["version"] == 0
-
-
-def test_grades_follow_the_procedure_of_2005(tmp_path: Path) -> None:
-    made = make_campaign(tmp_path, procedure="2005")
-    with served(made) as address, clients(address, "ann") as (ann,):
-        ann.act("1", "bridges", "uuid-0001", 0, kind="highlight", start=7, end=23)
-        found = ann.act("1", "bridges", "uuid-0002", 1, kind="bep", start=7).json()
-        assert found["missing"]
-        graded = ann.act(
-            "1", "bridges", "uuid-0003", 2,
-            kind="grade", path="/article[1]/p[1]", grade={"exhaustivity": "2"},
-        )  # fmt: skip
-        assert graded.json()["grades"]["/article[1]"]["exhaustivity"] == "2"
-        wrong = ann.act(
-            "1", "bridges", "uuid-0004", 3,
-            kind="grade", path="/article[1]", grade={"exhaustivity": "1"},
-        )  # fmt: skip
-        assert wrong.status_code == 422
 
 
 # -- what else pages report and ask ---------------------------------------------------------------
@@ -392,24 +337,6 @@ def test_assignments_are_made_and_taken_back(url: str, olga: Client) -> None:
         assert (
             olga.send("/api/assignments", {**change, "assigned": True, **wrong}).status_code == 422
         )
-
-
-def test_accounts_are_added_and_sign_in(url: str, olga: Client) -> None:
-    body = {"name": "cyd", "role": "assessor", "password": "a long one"}
-    told = olga.send("/api/users", body).json()
-    assert (told["added"], "password" in told) == (True, True)
-    assert "a long one" not in json.dumps(told)
-    with Client(url) as cyd:
-        assert cyd.login("cyd", "a long one").status_code == 303
-        assert "No topic is assigned to you yet" in cyd.get("/").text
-    assert "cyd" in olga.get("/organise/people").text
-
-
-def test_progress_counts_what_was_done(ann: Client, olga: Client) -> None:
-    validated(ann, "1", "ferries", 7, 33)
-    rows = {(r["topic"], r["assessor"]): r for r in olga.get("/api/progress").json()["progress"]}
-    assert (rows["1", "ann"]["validated"], rows["1", "ann"]["relevant"]) == (1, 1)
-    assert (rows["1", "bob"]["validated"], rows["1", "bob"]["pooled"]) == (0, 2)
 
 
 def test_the_log_shows_actions_and_events(ann: Client, olga: Client) -> None:

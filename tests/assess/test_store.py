@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import zipfile
-from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -260,15 +259,6 @@ def searched(tmp_path_factory: pytest.TempPathFactory):
         yield made
 
 
-def test_browsing_goes_through_the_collection_by_name(campaign: Campaign) -> None:
-    names = [found.doc for found in campaign.browse()]
-    assert names == sorted(campaign.collection)
-    assert [found.doc for found in campaign.browse(limit=2)] == names[:2]
-    assert [found.doc for found in campaign.browse(after=names[1], limit=2)] == names[2:4]
-    assert [found.doc for found in campaign.browse(prefix="deep/")] == ["deep/script"]
-    assert campaign.browse(prefix="zzz") == []
-
-
 # -- people, events, settings ---------------------------------------------------------------------
 
 
@@ -311,17 +301,6 @@ def test_progress_counts_what_was_seen_validated_and_found(campaign: Campaign) -
     ]
     assert campaign.seconds(ANN, "1", "sea") == 14.5
     assert campaign.seconds(BOB, "1", "sea") == 0.0
-
-
-def test_settings_are_kept_for_each_topic_and_changes_are_noted(campaign: Campaign) -> None:
-    cues = [{"pattern": "sea", "colour": 1}]
-    campaign.set_setting(ANN, "1", "cues", cues)
-    campaign.set_setting(ANN, "1", "cues", cues * 2)
-    campaign.set_setting(ANN, "", "size", 3)
-    assert campaign.settings(ANN, "1") == {"cues": cues * 2}
-    assert campaign.settings(ANN)["size"] == 3
-    assert campaign.settings(BOB, "1") == {}
-    assert Counter(event["kind"] for event in campaign.entries()) == {"cues": 2, "setting": 1}
 
 
 # -- the file -------------------------------------------------------------------------------------

@@ -23,11 +23,8 @@ from foveal.assess.actions import (
     EntryPoint,
     Grade,
     Highlight,
-    History,
-    Redo,
     RefusedError,
     Replace,
-    SetNote,
     State,
     Undo,
     Unhighlight,
@@ -177,58 +174,6 @@ def test_a_new_thread_reads_while_somebody_writes(campaign: Campaign) -> None:
     assert docs == [entry.doc for entry in campaign.pool("1")]
 
 
-def test_many_threads_that_send_everything_twice_save_it_once(campaign: Campaign) -> None:
-    """Each thread adds its own characters, tries again at conflicts, and repeats itself."""
-    document = campaign.document("music")
-    threads, each = 8, 6
-
-    def work(number: int) -> int:
-        conflicts = 0
-        for i in range(each):
-            start = 2 * (number * each + i)
-            for attempt in range(2):  # the second time as if the answer had been lost
-                while True:
-                    base = campaign.state(ANN, "1", "music")[0]
-                    try:
-                        saved = campaign.act(
-                            ANN,
-                            "1",
-                            "music",
-                            f"{number}-{i}",
-                            base,
-                            Highlight(start, start + 1),
-                            length=document.length,
-                            digest=document.sha256,
-                        )
-                    except ConflictError:
-                        conflicts += 1
-                        continue
-                    assert saved.repeated == bool(attempt)
-                    assert (start, start + 1) in saved.state.spans
-                    break
-        return conflicts
-
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, range(threads)))
-    version, state = campaign.state(ANN, "1", "music")
-    assert version == threads * each == len(campaign.actions(ANN, "1", "music"))
-    assert state.spans == tuple((2 * i, 2 * i + 1) for i in range(threads * each))
-
-
-def test_two_processes_on_one_file_see_each_other(campaign: Campaign) -> None:
-    """As the server and a command beside it: each has its own connections and caches."""
-    with Campaign.open(campaign.path) as other:
-        for i in range(6):
-            who = (campaign, other)[i % 2]
-            act(who, Highlight(3 * i, 3 * i + 1))
-        assert campaign.state(ANN, "1", "music") == other.state(ANN, "1", "music")
-        assert campaign.history(ANN, "1", "music").version == 6
-        undone = act(campaign, Undo())
-        assert len(undone.state.spans) == 5
-        with pytest.raises(ConflictError):
-            act(other, Redo(), base=6)
-
-
 def test_a_commit_that_fails_leaves_nothing(campaign: Campaign) -> None:
     act(campaign, Highlight(1, 4))
     with closing(sqlite3.connect(campaign.path)) as other, other:
@@ -291,23 +236,6 @@ def test_the_log_only_grows(campaign: Campaign) -> None:
                 pytest.raises(sqlite3.IntegrityError, match="never"),
             ):
                 other.execute(statement)
-
-
-def test_states_can_be_worked_out_from_the_log_again(campaign: Campaign) -> None:
-    act(campaign, Highlight(1, 4))
-    act(campaign, EntryPoint(1))
-    act(campaign, Validate(), assessor=BOB, doc="sea")
-    assert list(campaign.assessments()) == replay(campaign)
-    assert len(replay(campaign)) == 2
-
-
-def test_the_log_is_the_history(campaign: Campaign) -> None:
-    done = [Highlight(1, 4), EntryPoint(2), Undo(), SetNote(text="😀")]
-    for action in done:
-        act(campaign, action)
-    logged = [action for action, _ in campaign.actions(ANN, "1", "music")]
-    assert logged == done
-    assert History(logged).state == campaign.state(ANN, "1", "music")[1]
 
 
 def test_the_adjudicated_set_needs_no_account(campaign: Campaign) -> None:

@@ -15,19 +15,15 @@ from assess.campaigns import (
     act,
     index_of,
     make,
-    make_version_1,
     pool_text,
     replay,
 )
 from assess_site import clients, make_campaign, served
 from command import Outcome, call
-from foveal.analysis.agreement import agreement
-from foveal.assess import database
 from foveal.assess.actions import (
     Accept,
     Adjust,
     EntryPoint,
-    Highlight,
     Redo,
     RefusedError,
     Reject,
@@ -35,7 +31,7 @@ from foveal.assess.actions import (
     Validate,
 )
 from foveal.assess.adjudication import adopt_agreed
-from foveal.assess.exporting import judgements, list_decisions, suggest
+from foveal.assess.exporting import list_decisions, suggest
 from foveal.assess.people import FINAL
 from foveal.assess.store import Campaign
 from foveal.errors import InputError
@@ -128,17 +124,6 @@ def test_a_campaign_of_elements_has_no_suggestions(tmp_path: Path) -> None:
     assert [problem.code for problem in refused.value.problems] == ["campaign.procedure"]
 
 
-def test_a_campaign_of_an_older_version_can_have_suggestions(tmp_path: Path) -> None:
-    with make(tmp_path) as made:
-        act(made, Highlight(1, 4))
-    make_version_1(made.path)
-    with Campaign.open(made.path) as campaign:
-        version = campaign.reading().execute("PRAGMA user_version").fetchone()[0]
-        assert version == database.VERSION
-        suggest(campaign, judged(tmp_path, *MODEL), "olga")
-        assert act(campaign, Accept(10, 20)).state.spans == ((1, 4), (10, 20))
-
-
 # -- deciding -------------------------------------------------------------------------------------
 
 
@@ -185,17 +170,6 @@ def test_decisions_are_reported_with_time_and_result(campaign: Campaign) -> None
     found = list(list_decisions(campaign, validated_only=False, topics=["2"]))
     assert [(one["decision"], one["highlight"]) for one in found] == [("adjust", (4, 9))]
     assert [*list_decisions(campaign, assessors=[BOB])] == []
-
-
-def test_agreement_with_the_model_is_that_of_an_assessor(
-    campaign: Campaign, tmp_path: Path
-) -> None:
-    for action in (Accept(0, 5), Reject(10, 20), EntryPoint(0), Validate()):
-        act(campaign, action)
-    people = judgements(campaign, assessors=ANN)
-    found = agreement([people, judged(tmp_path, MODEL[0] | {"length": people.length[0].item()})])
-    # The same 5 characters, of 5 and of 15.
-    assert found.value("f1") == pytest.approx(2 * 5 / (5 + 15))
 
 
 # -- the page's data ------------------------------------------------------------------------------

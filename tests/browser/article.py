@@ -103,6 +103,40 @@ def serving(folder: Path, procedure: str, images: Path | None = None) -> Iterato
             yield Place(campaign, app, address)
 
 
+def points(page: Any, words: str) -> Any:
+    """Return where words of the text are on the screen: left of the first, right of the last."""
+    return page.evaluate(
+        """words => {
+          const root = document.getElementById("text");
+          const from = root.textContent.indexOf(words), to = from + words.length;
+          const range = document.createRange();
+          const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+          let at = 0;
+          while (walker.nextNode()) {
+            const node = walker.currentNode, end = at + node.length;
+            if (at <= from && from < end) range.setStart(node, from - at);
+            if (at < to && to <= end) { range.setEnd(node, to - at); break; }
+            at = end;
+          }
+          const boxes = [...range.getClientRects()].filter(box => box.width);
+          const first = boxes[0], last = boxes[boxes.length - 1];
+          return [first.left + .5, first.top + first.height / 2,
+            last.right - .5, last.top + last.height / 2];
+        }""",
+        words,
+    )
+
+
+def drag(page: Any, words: str) -> None:
+    """Select words of the text with the mouse."""
+    left, top, right, bottom = points(page, words)
+    page.mouse.move(left, top)
+    page.mouse.down()
+    page.mouse.move((left + right) / 2, (top + bottom) / 2)
+    page.mouse.move(right, bottom)
+    page.mouse.up()
+
+
 class Tab:
     """An article page in a browser, with the hands of an assessor."""
 
@@ -127,36 +161,10 @@ class Tab:
         return self
 
     def points(self, words: str) -> Any:
-        """Where a stretch of the text is on the screen: left of its first and right of its last."""
-        return self.page.evaluate(
-            """words => {
-              const root = document.getElementById("text");
-              const from = root.textContent.indexOf(words), to = from + words.length;
-              const range = document.createRange();
-              const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-              let at = 0;
-              while (walker.nextNode()) {
-                const node = walker.currentNode, end = at + node.length;
-                if (at <= from && from < end) range.setStart(node, from - at);
-                if (at < to && to <= end) { range.setEnd(node, to - at); break; }
-                at = end;
-              }
-              const boxes = [...range.getClientRects()].filter(box => box.width);
-              const first = boxes[0], last = boxes[boxes.length - 1];
-              return [first.left + .5, first.top + first.height / 2,
-                last.right - .5, last.top + last.height / 2];
-            }""",
-            words,
-        )
+        return points(self.page, words)
 
     def drag(self, words: str) -> Tab:
-        left, top, right, bottom = self.points(words)
-        mouse = self.page.mouse
-        mouse.move(left, top)
-        mouse.down()
-        mouse.move((left + right) / 2, (top + bottom) / 2)
-        mouse.move(right, bottom)
-        mouse.up()
+        drag(self.page, words)
         return self
 
     def click(self, words: str) -> Tab:

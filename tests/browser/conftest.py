@@ -6,7 +6,6 @@ the thread of the tests, in which no other test could run one.
 
 from __future__ import annotations
 
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,6 @@ import pytest
 from browser.article import (
     ARTICLE,
     DOCUMENTS,
-    JATS,
-    NAMES,
     P1,
     PLAIN,
     Place,
@@ -27,7 +24,6 @@ from browser.article import (
 )
 from browsing import CHROMIUM
 from foveal.collection import build_index
-from shared_data import INEX
 
 
 @pytest.fixture(scope="package")
@@ -85,24 +81,6 @@ def place_2005(collection: Path) -> Iterator[Place]:
 @pytest.fixture(scope="package")
 def place_2003(collection: Path) -> Iterator[Place]:
     with serving(collection, "2003") as served:
-        yield served
-
-
-@pytest.fixture(scope="package")
-def place_real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """An article of Wikipedia and one of PubMed Central."""
-    folder = tmp_path_factory.mktemp("real")
-    (folder / "docs").mkdir()
-    (folder / "docs" / "inex.xml").write_bytes((INEX / "xml" / "627.xml").read_bytes())
-    with tarfile.open(JATS, "r|xz") as archive:
-        found = next(member for member in archive if member.isfile())
-        held = archive.extractfile(found)
-        assert held is not None
-        (folder / "docs" / "jats.xml").write_bytes(held.read())
-    build_index(folder / "docs", folder / "index.fvx")
-    for name in NAMES:
-        write_run(folder, name, ["inex", "jats"], "/article[1]")
-    with serving(folder, "2006") as served:
         yield served
 
 

@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 
 from browser.article import (
-    JATS,
     P1,
     Place,
     Tab,
 )
 from browsing import needs_browser
 from foveal.assess.actions import State
-from shared_data import needs_inex
 
 pytestmark = needs_browser
 
@@ -154,39 +152,6 @@ def test_grow_takes_the_element_around_and_again(tab: Tab) -> None:
     assert tab.place.exported(tab.doc) == [text[elements.start[i] : elements.end[i]]]
 
 
-SELECT = """seed => {
-  const walker = document.createTreeWalker(document.getElementById("text"), NodeFilter.SHOW_TEXT);
-  const nodes = [];
-  while (walker.nextNode()) nodes.push(walker.currentNode);
-  const draw = below => { seed = (seed * 48271) % 2147483647; return seed % below; };
-  const place = () => {
-    const node = nodes[draw(nodes.length)];
-    let at = draw(node.length + 1);
-    if (at > 0 && node.data.codePointAt(at - 1) > 0xffff) at -= 1;  // between two characters
-    return [node, at];
-  };
-  getSelection().setBaseAndExtent(...place(), ...place());
-}"""
-
-
-@needs_inex
-@pytest.mark.skipif(not JATS.exists(), reason="no articles in JATS beside the project")
-@pytest.mark.parametrize("kind", ["inex", "jats"])
-def test_spans_of_real_documents_are_what_was_selected(
-    place_real: Place, tabs: Any, kind: str
-) -> None:
-    tab = tabs(place_real, kind).open()
-    text = place_real.campaign.document(kind).text
-    for seed in range(1, 9):
-        tab.page.evaluate(SELECT, seed * 7919)
-        selected = tab.selected
-        tab.press("h").saved()
-        (exported,) = tab.place.exported(kind)
-        assert exported == selected
-        assert text.count(selected) >= 1
-        tab.press("z").saved()
-
-
 # -- best entry point and validation -------------------------------------------------------------
 
 
@@ -210,12 +175,6 @@ def test_entry_point_by_keyboard(tab: Tab) -> None:
     assert tab.place.state(tab.doc).bep == text.index("\U0001d11e by") + 1
 
 
-def test_after_a_highlight_its_start_is_two_keys_away(tab: Tab) -> None:
-    text = tab.place.campaign.document(tab.doc).text
-    tab.drag("There an engine").press("h", "b", "Enter").saved()
-    assert tab.place.state(tab.doc).bep == text.index("There an engine")
-
-
 def test_validation_needs_an_entry_point_and_any_change_takes_it_back(tab: Tab) -> None:
     tab.drag("diesel").press("h", "f")
     dialog = tab.page.get_by_role("dialog")
@@ -225,17 +184,6 @@ def test_validation_needs_an_entry_point_and_any_change_takes_it_back(tab: Tab) 
     assert "next document" in tab.next_step
     tab.drag("steam").press("h").saved()
     assert not tab.place.state(tab.doc).validated
-
-
-def test_next_previous_and_up(tab: Tab) -> None:
-    order = [entry.doc for entry in tab.place.campaign.pool("1")]
-    following = order[order.index(tab.doc) + 1]
-    tab.press("f").saved().press("3")
-    tab.page.wait_for_url(f"**/documents/{following}")
-    tab.ready().press("1")
-    tab.page.wait_for_url(f"**/documents/{tab.doc}")
-    tab.ready().press("2")
-    tab.page.wait_for_url("**/topics/1")
 
 
 def test_what_is_left_is_counted(tab: Tab) -> None:

@@ -9,7 +9,6 @@ import pytest
 from browser.article import (
     Place,
     Tab,
-    assessed,
 )
 from browsing import needs_browser
 from foveal.assess.actions import Highlight, State
@@ -249,18 +248,6 @@ def counted(tab: Tab) -> int:
     """The seconds that the page shows."""
     minutes, seconds = tab.page.locator("#clock").inner_text().split(":")
     return 60 * int(minutes) + int(seconds)
-
-
-def test_the_entry_point_is_found_again_in_a_long_document(place: Place, tabs: Any) -> None:
-    document = place.campaign.document("long")
-    at = document.text.index("paragraph 150 of")
-    assessed(place, "long", "ann", [(at, at + 30)])
-    tab = tabs(place, "long").open()
-    left, top, *_ = tab.points("paragraph 150 of")
-    mark = tab.page.locator(".bep").bounding_box()
-    assert 0 < top < 750
-    assert abs(mark["x"] - left) < 4
-    assert mark["y"] <= top <= mark["y"] + mark["height"]
 
 
 def test_undoing_a_refused_validation_leaves_the_highlights(place_2005: Place, tabs: Any) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from assess.serving import Server, running
+from browser.article import drag, points
 from browsing import Complaints, needs_browser
 from foveal.cli import main
 
@@ -156,37 +157,12 @@ class Person:
         self.page.locator("#said", has_text=words).wait_for()
         return self
 
-    def place(self, words: str) -> Any:
-        """Where words of the text begin and end on the screen, over the borders of elements."""
-        return self.page.evaluate(
-            """words => {
-              const root = document.getElementById("text");
-              const from = root.textContent.indexOf(words), to = from + words.length;
-              const range = document.createRange();
-              const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-              for (let at = 0; walker.nextNode(); at += walker.currentNode.length) {
-                const node = walker.currentNode, end = at + node.length;
-                if (at <= from && from < end) range.setStart(node, from - at);
-                if (at < to && to <= end) range.setEnd(node, to - at);
-              }
-              const boxes = [...range.getClientRects()].filter(box => box.width);
-              const first = boxes[0], last = boxes[boxes.length - 1];
-              return [first.left + 1, first.top + first.height / 2,
-                last.right - 1, last.top + last.height / 2];
-            }""",
-            words,
-        )
-
     def drag(self, words: str) -> Person:
-        left, top, right, bottom = self.place(words)
-        self.page.mouse.move(left, top)
-        self.page.mouse.down()
-        self.page.mouse.move(right, bottom, steps=5)
-        self.page.mouse.up()
+        drag(self.page, words)
         return self
 
     def click(self, words: str) -> Person:
-        left, top, *_ = self.place(words)
+        left, top, *_ = points(self.page, words)
         self.page.mouse.click(left, top)
         return self
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-import sqlite3
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from assess_site import PASSWORD, clients, make_campaign, served
 from browser.barriers import barriers
 from browsing import Complaints, needs_axe, needs_browser
-from foveal.assess.accounts import LocalAccess
 from foveal.assess.actions import EntryPoint, Highlight, Validate
 from foveal.assess.store import Campaign
 
@@ -146,20 +142,6 @@ def test_a_wrong_password_can_be_mended(browser: Any, url: str) -> None:
     page.context.close()
 
 
-def test_the_link_of_a_local_server_opens_home(browser: Any, path: Path) -> None:
-    access = LocalAccess("ann")
-    with served(path, local=access) as address:
-        page = browser.new_context().new_page()
-        page.goto(f"{address}/start?token={access.token}")
-        assert page.url == f"{address}/"
-        assert page.locator("h1").inner_text() == "Your topics"
-        stranger = browser.new_context().new_page()
-        stranger.goto(f"{address}/start?token={access.token}")
-        assert "has been used" in stranger.locator("[role=alert]").inner_text()
-        page.context.close()
-        stranger.context.close()
-
-
 def test_everything_works_below_a_path_of_a_proxy(browser: Any, path: Path) -> None:
     with served(path, root="/water") as address:
         page = browser.new_context().new_page()
@@ -216,19 +198,6 @@ def test_everything_works_below_a_path_of_a_proxy(browser: Any, path: Path) -> N
 
 
 # -- home and pool --------------------------------------------------------------------------------
-
-
-def test_topics_open_by_keys_and_mouse(browser: Any, finished: str) -> None:
-    with at_home(browser, finished, "ann") as ann:
-        ann.keyboard.press("ArrowDown")
-        ann.keyboard.press("ArrowDown")
-        assert ann.locator("tr:focus th").inner_text() == "2"
-        ann.keyboard.press("Enter")
-        at(ann, "/topics/2")
-        ann.keyboard.press("2")
-        at(ann, "/")
-        ann.locator("#topics tbody tr").nth(1).locator("td").first.click()
-        at(ann, "/topics/2")
 
 
 def test_keys_of_home_and_pool(ann: Any, url: str) -> None:
@@ -310,21 +279,6 @@ def test_cue_words_are_saved_as_they_are_typed(ann: Any, url: str, path: Path) -
     assert word.input_value() == "ferr(y)"
 
 
-def test_a_document_is_found_and_added(ann: Any, url: str, path: Path) -> None:
-    ann.goto(f"{url}/topics/1/collection")
-    ann.keyboard.press("/")
-    ann.keyboard.type("tunnel")
-    ann.keyboard.press("Enter")
-    ann.wait_for_url("**/collection?q=tunnel")
-    assert ann.locator("#documents mark").first.inner_text().lower() == "tunnel"
-    ann.keyboard.press("ArrowDown")
-    ann.keyboard.press("a")
-    ann.locator("#said", has_text="✓ Added; 3 documents left").wait_for()
-    ann.keyboard.press("2")
-    at(ann, "/topics/1")
-    assert "added by you" in ann.locator("#documents tbody tr").last.inner_text()
-
-
 def test_a_server_that_is_gone_is_said(browser: Any, path: Path) -> None:
     with served(path) as address:
         page = arrived(browser, address, "ann")
@@ -337,38 +291,6 @@ def test_a_server_that_is_gone_is_said(browser: Any, path: Path) -> None:
 
 
 # -- organisers -----------------------------------------------------------------------------------
-
-
-def test_an_organiser_assigns_by_tick(olga: Any, url: str, path: Path) -> None:
-    olga.keyboard.press("o")
-    at(olga, "/organise")
-    box = olga.get_by_label("bob judges topic 2")
-    assert box.is_checked()
-    olga.keyboard.press("a")  # ann, topic 1
-    olga.keyboard.press("ArrowRight")
-    olga.keyboard.press("ArrowDown")
-    olga.keyboard.press("Space")
-    olga.locator("#said", has_text="✓ Topic 2 is taken from bob").wait_for()
-    with Campaign.open(path) as campaign:
-        assert campaign.assigned("bob") == ("1",)
-    box.click()
-    olga.locator("#said", has_text="✓ Topic 2 is assigned to bob").wait_for()
-    olga.reload()
-    assert olga.get_by_label("bob judges topic 2").is_checked()
-
-
-def test_an_organiser_adds_an_account(olga: Any, browser: Any, url: str) -> None:
-    olga.goto(f"{url}/organise/people")
-    olga.keyboard.press("u")
-    olga.keyboard.type("cyd")
-    for _ in range(3):
-        olga.keyboard.press("Tab")
-    olga.keyboard.type(PASSWORD)
-    olga.keyboard.press("Enter")
-    olga.locator("#users th", has_text="cyd").wait_for()
-    page = arrived(browser, url, "cyd")
-    assert "No topic is assigned to you yet" in page.locator("main").inner_text()
-    page.context.close()
 
 
 def test_what_is_refused_is_said_and_taken_back(olga: Any, url: str, path: Path) -> None:
@@ -419,89 +341,6 @@ def test_an_organiser_invites_and_the_invited_person_joins(
     page.context.close()
 
 
-def test_people_come_from_a_file_or_with_the_line_that_is_wrong(
-    olga: Any, url: str, tmp_path: Path
-) -> None:
-    olga.goto(f"{url}/organise/people")
-    olga.keyboard.press("i")
-    olga.keyboard.type("cyd,assessor,1\ndee,king\nann")
-    olga.keyboard.press("Tab")
-    olga.keyboard.press("Tab")
-    olga.keyboard.press("Enter")
-    olga.locator("#csv-problems li").first.wait_for()
-    lines = olga.locator("#csv-problems li").all_inner_texts()
-    assert [line.split(":")[0] for line in lines] == ["line 2", "line 3"]
-    assert olga.locator("#users th", has_text="cyd").count() == 0
-    (tmp_path / "people.csv").write_text("name,role,topics\ncyd,assessor,1 2\ndee,organiser,\n")
-    olga.locator("#csv-file").set_input_files(tmp_path / "people.csv")
-    olga.locator("#csv").wait_for()
-    olga.wait_for_function("document.getElementById('csv').value.includes('dee')")
-    olga.get_by_role("button", name="Add", exact=True).click()
-    olga.locator("#links-title:focus").wait_for()
-    assert olga.locator("#links tbody th").all_inner_texts() == ["cyd", "dee"]
-    assert olga.locator("#csv-problems").is_hidden()
-    assert "422" in olga.said.pop()  # the browser's own word
-
-
-def test_title_and_guidelines_are_one_key_away_from_assessors(
-    olga: Any, ann: Any, url: str
-) -> None:
-    olga.goto(f"{url}/organise/campaign")
-    olga.locator("#title").fill("Rivers of 2010")
-    olga.locator("#guidelines-text").fill("Mark <b>all</b> of it.\n\nNothing else.")
-    with olga.expect_navigation():
-        olga.locator("#about button").click()
-    assert olga.title() == "Campaign · Rivers of 2010"
-    for where in ("/", "/topics/1", "/topics/1/documents/ferries"):
-        ann.goto(url + where)
-        ann.locator("#guidelines-button").wait_for()
-        ann.keyboard.press("G")
-        dialog = ann.locator("#guidelines")
-        assert dialog.is_visible(), where
-        assert "Mark <b>all</b> of it." in dialog.inner_text()
-        ann.keyboard.press("Escape")
-        assert dialog.is_hidden()
-
-
-def test_export_and_backup_are_downloads(browser: Any, finished: str, tmp_path: Path) -> None:
-    page = arrived(browser, finished, "olga")
-    page.goto(f"{finished}/organise/campaign")
-    page.keyboard.press("e")
-    page.locator("#to").select_option("inex2006")
-    with page.expect_download() as exported:
-        page.get_by_role("button", name="Download").click()
-    assert exported.value.suggested_filename == "campaign-inex2006.zip"
-    with zipfile.ZipFile(exported.value.path()) as archive:
-        assert archive.namelist() == ["1-ann.xml", "1-bob.xml"]
-    with page.expect_download() as copied:
-        page.get_by_role("link", name="Download a copy").click()
-    copied.value.save_as(tmp_path / "copy.fva")
-    with sqlite3.connect(tmp_path / "copy.fva") as copy:
-        assert copy.execute("SELECT count(*) FROM actions").fetchone() == (12,)
-        assert copy.execute("SELECT count(*) FROM sessions").fetchone() == (0,)
-    copy.close()
-    page.get_by_label("The adjudicated set").check()
-    page.get_by_role("button", name="Download").click()
-    at(page, "final=1")
-    assert page.locator("h1").inner_text() == "That cannot be done"
-    page.context.close()
-
-
-def test_a_token_is_shown_once_and_revoked(olga: Any, url: str) -> None:
-    olga.goto(f"{url}/organise/campaign")
-    olga.locator("#label").fill("nightly")
-    olga.keyboard.press("Enter")
-    olga.locator("#secret:focus").wait_for()
-    token = olga.locator("#secret code").inner_text()
-    headers = {"Authorization": f"Bearer {token}"}
-    assert httpx.get(f"{url}/api/progress", headers=headers).status_code == 200
-    olga.reload()
-    assert token not in olga.content()
-    olga.get_by_role("button", name="Revoke nightly").click()
-    olga.locator("#said", has_text="✓ Revoked").wait_for()
-    assert httpx.get(f"{url}/api/progress", headers=headers).status_code == 401
-
-
 def test_everybody_changes_their_own_password(ann: Any, browser: Any, url: str) -> None:
     ann.get_by_role("link", name="ann", exact=True).click()
     at(ann, "/account")
@@ -522,27 +361,6 @@ def test_everybody_changes_their_own_password(ann: Any, browser: Any, url: str) 
     page.keyboard.press("Enter")
     page.wait_for_url(f"{url}/")
     page.context.close()
-
-
-def test_agreement_and_adjudication(browser: Any, tmp_path: Path) -> None:
-    with served(judged(make_campaign(tmp_path))) as address:
-        page = arrived(browser, address, "olga")
-        page.get_by_role("link", name="Agreement").click()
-        at(page, "/organise/agreement")
-        first = page.locator("table").first.locator("tbody tr").first
-        assert first.locator("th").inner_text() == "ann - bob"
-        page.keyboard.press("2")
-        at(page, "/organise")
-        page.get_by_role("link", name="Adjudicate").click()
-        at(page, "/organise/adjudicate")
-        assert page.locator("#documents tbody tr").first.inner_text().startswith("1\tFerries")
-        with page.expect_navigation():
-            page.get_by_role("button", name="Take over 1 on which all agree").click()
-        assert page.locator("#adopt").count() == 0
-        page.keyboard.press("3")
-        at(page, "/topics/1/documents/ferries?as=final")
-        assert page.said == []
-        page.context.close()
 
 
 # -- every page -----------------------------------------------------------------------------------

@@ -223,14 +223,6 @@ def test_a_wide_table_uses_the_room_beside_the_text(shown: Any) -> None:
     assert frame[0] == pytest.approx(sheet[0], abs=2)
 
 
-def test_cells_of_ieee_articles_span_columns(shown: Any) -> None:
-    tab = shown("ieee")
-    boxes = tab.page.locator("#text").evaluate(BOXES)
-    cells = [Cell(0, 0, 0, 1, "Year"), Cell(0, 0, 1, 3, "Nodes"), Cell(0, 1, 0, 1, "1999"),
-             Cell(0, 1, 1, 2, "180"), Cell(0, 1, 2, 3, "250")]  # fmt: skip
-    check_grid(cells, boxes)
-
-
 @pytest.mark.skipif(not JATS.exists(), reason="the medical articles are not beside the project")
 def test_tables_of_real_articles_are_laid_out_as_their_sources_say(shown: Any) -> None:
     page = shown("ieee").page

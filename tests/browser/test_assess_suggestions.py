@@ -93,16 +93,6 @@ def test_the_panel_lists_suggestions_with_buttons(suggested: Place, tabs: Any) -
     assert "Accept the suggestion" in tab.page.get_by_role("dialog").inner_text()
 
 
-def test_decisions_without_a_connection_are_sent_later(suggested: Place, tabs: Any) -> None:
-    tab = tabs(suggested, color_scheme="light").open()
-    tab.page.context.set_offline(True)
-    tab.press("p", "k", "p", "x")
-    assert tab.painted("relevant") == [WORDS[0]]
-    tab.page.locator("#save", has_text="2 not yet saved").wait_for()
-    tab.page.context.set_offline(False)
-    assert [type(one) for one in decisions(tab)] == [Accept, Reject]
-
-
 def test_others_see_no_suggestions(suggested: Place, tabs: Any) -> None:
     tab = tabs(suggested, user="bob").open()
     assert tab.page.locator("#panel-suggestions").count() == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from foveal.collection import Collection, build_index, sources
-from patience import PATIENCE, finished, started, until
+from timeouts import WAIT_LIMIT, finished, started, until
 
 BATCHES = 20
 
@@ -83,7 +83,7 @@ def test_a_worker_that_is_killed_costs_nothing(
         until(list_workers, "a worker")
         if found:
             os.kill(found[0], signal.SIGKILL)
-        _, error = build.communicate(timeout=PATIENCE)
+        _, error = build.communicate(timeout=WAIT_LIMIT)
     assert build.returncode == 0, error
     assert (tmp_path / "x").read_bytes() == large_index
     assert [path.name for path in tmp_path.iterdir()] == ["x"]

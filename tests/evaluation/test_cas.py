@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import cas_campaign
 import foveal
-import lace
 from foveal.collection import BuildOptions, build_index
 from foveal.errors import FovealError, UsageError
 from foveal.evaluation.cas_filter import CasFilter, parse_tag_classes
@@ -24,7 +24,7 @@ GAINS = [f"xCG@{k}" for k in range(1, 7)]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    lace.write(tmp_path)
+    cas_campaign.write(tmp_path)
     build_index(tmp_path / "documents", tmp_path / "index")
     return tmp_path
 
@@ -52,16 +52,16 @@ def refusal(folder: Path, **others: Any) -> str:
     return str(refused.value).replace(f"{folder}/", "")
 
 
-@pytest.mark.parametrize("reading", lace.KEPT)
+@pytest.mark.parametrize("reading", cas_campaign.KEPT)
 def test_readings_in_an_evaluation(reading: str, folder: Path) -> None:
     chosen = options(folder, reading)
-    expected = lace.KEPT[reading]
+    expected = cas_campaign.KEPT[reading]
     assert gains(folder, "elements.jsonl", **chosen) == expected
     for truth in ("elements.jsonl", "highlights.jsonl"):
         assert gains(folder, truth, collection=folder / "index", **chosen) == expected
 
 
-@pytest.mark.parametrize("reading", lace.KEPT)
+@pytest.mark.parametrize("reading", cas_campaign.KEPT)
 @pytest.mark.parametrize("form", ["jsonl", "inex2006"])
 def test_filtered_assessments_score_like_filtering(
     reading: str, form: str, folder: Path, tmp_path: Path
@@ -71,16 +71,20 @@ def test_filtered_assessments_score_like_filtering(
     filtered = filter_by_structure(foveal.read_judgements(folder / "elements.jsonl"), cas)
     write_judgements(filtered, folder / "filtered", form)
     for collection in (None, folder / "index"):
-        assert gains(folder, "filtered", collection=collection) == lace.KEPT[reading]
+        assert gains(folder, "filtered", collection=collection) == cas_campaign.KEPT[reading]
 
 
 def test_highlights_do_not_bring_back_what_was_filtered(folder: Path) -> None:
     """A document that nothing is left of loses its passages with its elements."""
     lines = [
-        {**lace.judged("1", doc, lace.SEC, lace.P), "spans": [{"start": 20, "end": 30}], "bep": 20}
-        for doc in lace.YEARS
+        {
+            **cas_campaign.judged("1", doc, cas_campaign.SEC, cas_campaign.P),
+            "spans": [{"start": 20, "end": 30}],
+            "bep": 20,
+        }
+        for doc in cas_campaign.YEARS
     ]
-    (folder / "both.jsonl").write_text(lace.json_lines(*lines))
+    (folder / "both.jsonl").write_text(cas_campaign.json_lines(*lines))
     cas = CasFilter.from_options(Options(**options(folder, "SS")))
     assert cas is not None
     filtered = filter_by_structure(foveal.read_judgements(folder / "both.jsonl"), cas)
@@ -92,7 +96,7 @@ def test_highlights_do_not_bring_back_what_was_filtered(folder: Path) -> None:
     assert filtered.notes == (note,)
     write_judgements(filtered, folder / "filtered.jsonl", "jsonl")
     for collection in (None, folder / "index"):
-        assert gains(folder, "filtered.jsonl", collection=collection) == lace.KEPT["SS"]
+        assert gains(folder, "filtered.jsonl", collection=collection) == cas_campaign.KEPT["SS"]
 
 
 def test_relevant_documents_without_assessed_elements_cannot_be_filtered(folder: Path) -> None:
@@ -102,8 +106,9 @@ def test_relevant_documents_without_assessed_elements_cannot_be_filtered(folder:
         filter_by_structure(foveal.read_judgements(folder / "highlights.jsonl"), cas)
     spans = {"spans": [{"start": 20, "end": 30}]}
     (folder / "mixed.jsonl").write_text(
-        lace.json_lines(
-            lace.judged("1", "lace", lace.SEC) | spans, {"topic": "1", "doc": "rope", **spans}
+        cas_campaign.json_lines(
+            cas_campaign.judged("1", "lace", cas_campaign.SEC) | spans,
+            {"topic": "1", "doc": "rope", **spans},
         )
     )
     with pytest.raises(FovealError, match=r"mixed\.jsonl:2: document 'rope' is relevant, but no e"):
@@ -112,10 +117,13 @@ def test_relevant_documents_without_assessed_elements_cannot_be_filtered(folder:
 
 def test_a_topic_that_nothing_is_left_of_is_undefined(folder: Path) -> None:
     (folder / "two.jsonl").write_text(
-        lace.json_lines(lace.judged("1", "lace", lace.SEC), lace.judged("3", "net", lace.P))
+        cas_campaign.json_lines(
+            cas_campaign.judged("1", "lace", cas_campaign.SEC),
+            cas_campaign.judged("3", "net", cas_campaign.P),
+        )
     )
     (folder / "topics.jsonl").write_text(
-        lace.json_lines(
+        cas_campaign.json_lines(
             {"topic": "1", "castitle": "//sec[about(., x)]"},
             {"topic": "3", "castitle": "//sec[about(., x)]"},
         )
@@ -137,7 +145,7 @@ def test_a_topic_that_nothing_is_left_of_is_undefined(folder: Path) -> None:
 @pytest.mark.parametrize("collection", [False, True])
 def test_a_filter_that_leaves_nothing_at_all(collection: bool, folder: Path) -> None:
     (folder / "topics.jsonl").write_text(
-        lace.json_lines({"topic": "1", "castitle": "//fm[about(., x)]"})
+        cas_campaign.json_lines({"topic": "1", "castitle": "//fm[about(., x)]"})
     )
     chosen = {"cas": "SV", "topics_file": str(folder / "topics.jsonl")}
     index = folder / "index" if collection else None
@@ -151,19 +159,19 @@ def test_a_filter_that_leaves_nothing_at_all(collection: bool, folder: Path) -> 
 
 def test_documents_in_an_archive_or_named_inside(folder: Path) -> None:
     with zipfile.ZipFile(folder / "all.zip", "w") as archive:
-        for doc, year in lace.YEARS.items():
-            archive.writestr(f"articles/{doc}.xml", lace.document(year))
+        for doc, year in cas_campaign.YEARS.items():
+            archive.writestr(f"articles/{doc}.xml", cas_campaign.document(year))
     chosen = options(folder, "SS", documents=str(folder / "all.zip"))
-    assert gains(folder, "elements.jsonl", **chosen) == lace.KEPT["SS"]
+    assert gains(folder, "elements.jsonl", **chosen) == cas_campaign.KEPT["SS"]
     (folder / "numbered").mkdir()
-    for number, (doc, year) in enumerate(lace.YEARS.items()):
-        text = lace.document(year).replace("<fm>", f"<fm><id>{doc}</id>")
+    for number, (doc, year) in enumerate(cas_campaign.YEARS.items()):
+        text = cas_campaign.document(year).replace("<fm>", f"<fm><id>{doc}</id>")
         (folder / "numbered" / f"{number}.xml").write_text(text)
     build_index(folder / "numbered", folder / "named", BuildOptions(name_tag="id"))
     chosen = options(folder, "SS", documents=str(folder / "numbered"))
     assert "holds no document 'lace', which is judged" in refusal(folder, **chosen)
     chosen["name_from"] = "id"
-    assert gains(folder, "elements.jsonl", **chosen) == lace.KEPT["SS"]
+    assert gains(folder, "elements.jsonl", **chosen) == cas_campaign.KEPT["SS"]
 
 
 def test_numbers_need_the_documents_and_clauses_the_sub_topics(folder: Path) -> None:
@@ -177,11 +185,15 @@ def test_numbers_need_the_documents_and_clauses_the_sub_topics(folder: Path) -> 
     )
     for reading in ("VV", "SV"):
         bare = options(folder, reading, documents=None, support_judgements=())
-        assert gains(folder, "elements.jsonl", **bare) == lace.KEPT[reading]
+        assert gains(folder, "elements.jsonl", **bare) == cas_campaign.KEPT[reading]
 
 
 def test_tags_that_are_taken_for_each_other(folder: Path) -> None:
-    expected = {(): lace.KEPT["SV"], ("sec=p",): lace.KEPT["VV"], ("ieee",): lace.KEPT["SV"]}
+    expected = {
+        (): cas_campaign.KEPT["SV"],
+        ("sec=p",): cas_campaign.KEPT["VV"],
+        ("ieee",): cas_campaign.KEPT["SV"],
+    }
     for classes, kept in expected.items():
         chosen = options(folder, "SV", tag_classes=classes)
         assert gains(folder, "elements.jsonl", **chosen) == kept

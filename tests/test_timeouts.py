@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from patience import finished, limited, started, until
+from timeouts import finished, limited, started, until
 
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(600)"]
 STARTS = f"import subprocess; own = subprocess.Popen({SLEEPS!r}); print(own.pid, flush=True); "

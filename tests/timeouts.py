@@ -1,4 +1,4 @@
-"""Other processes are waited for, though not for ever, and none is left behind by a test."""
+"""Wait for other processes with a time limit, and end them with their test."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-__all__ = ["PATIENCE", "finished", "limited", "started", "until"]
+__all__ = ["WAIT_LIMIT", "finished", "limited", "started", "until"]
 
-PATIENCE = 90.0
+WAIT_LIMIT = 90.0
 """Seconds after which a test gives up on another process; nothing is measured by them."""
 LIMIT = 300.0
 """Seconds after which a test has failed, whatever it waits for."""
@@ -22,7 +22,7 @@ LIMIT = 300.0
 
 def until(true: Callable[[], bool], what: str) -> None:
     """Wait for another process."""
-    last = time.monotonic() + PATIENCE
+    last = time.monotonic() + WAIT_LIMIT
     while not true():
         assert time.monotonic() < last, f"{what} does not happen"
         time.sleep(0.01)

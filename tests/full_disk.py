@@ -1,4 +1,4 @@
-"""The command on a disk that is as good as full: no file may be longer than a few bytes."""
+"""The command on a full disk: no file may grow beyond 100 bytes."""
 
 import resource
 import signal
