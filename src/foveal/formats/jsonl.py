@@ -172,7 +172,8 @@ _TOPIC_RULES = [
         "answerable {answerable} of topic {topic} differs from an earlier line",
     ),
 ]
-_NO_NAME = pl.element().is_null() | pl.element().str.contains(r"^\s*$|^[\[{]")
+# Empty, or an array or object, which Polars reads as text.
+_NO_NAME = pl.element().is_null() | pl.element().str.contains(r"^$|^\[.*\]$|^\{.*\}$")
 _RULES = [
     *NAME_RULES,
     *(
