@@ -119,20 +119,6 @@ def test_bad_metrics_are_refused_with_the_line(inside: str, problem: str) -> Non
     assert str(error.value).startswith(f"a.xml:{problem}")
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("<metric/>", "a.xml:1: root element <metric>; expected <metrics>"),
-        ("<metrics><BEPD></metrics>", "a.xml:1: not valid XML, column 18"),
-        ("<!DOCTYPE m SYSTEM 'x'><metrics>&y;</metrics>", "a.xml:1: not valid XML"),
-    ],
-)
-def test_other_xml_is_refused(text: str, problem: str) -> None:
-    with pytest.raises(InputError) as error:
-        read_metrics(Source.of_text(text, "a.xml"))
-    assert str(error.value).startswith(problem)
-
-
 def test_entries_for_the_same_tasks_are_one_block(tmp_path: Path) -> None:
     text = '<metrics><BEPD only="A"/><EPRUM/><BEPD only="A" id="b"/><BEPD only="A, B"/></metrics>'
     blocks = configuration(tmp_path, text, "m.xml")

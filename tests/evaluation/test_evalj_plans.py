@@ -63,17 +63,6 @@ def test_names_are_filled_in(folder: Path, form: str) -> None:
     assert names(job.runs) == ["thorough"]
 
 
-def test_what_a_name_stands_for_is_relative_to_where_we_are(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder.parent)
-    (folder / "settings").mkdir()
-    text = f"{SMALL}{PLACES.replace(': ', ': $here/')}"
-    config = configuration(folder, text, "settings/a.prop")
-    (job,) = plan(config, define={"here": folder.name})
-    assert names(job.runs) == ["thorough"]
-
-
 @pytest.mark.parametrize(
     ("text", "define", "problem"),
     [
@@ -107,15 +96,6 @@ def test_the_command_line_stands_for_the_paths_of_the_file(folder: Path) -> None
     given = str(folder / "runs" / "thorough.xml")
     (job,) = planned(folder, text, runs=[given], judgements=["elsewhere"])
     assert (job.runs, job.judgements) == ((given,), ("elsewhere",))
-
-
-def test_a_task_that_no_run_declares_is_refused_with_those_that_are(folder: Path) -> None:
-    with pytest.raises(InputError) as error:
-        planned(folder, SMALL.replace("CO.Thorough", "CO.Thoroug") + PLACES)
-    assert str(error.value) == (
-        f"{folder / 'a.prop'}:1: no run declares the task CO.Thoroug; they declare "
-        "CO.FetchBrowse, CO.Focussed, SSCAS, COS.Focussed, CO.Thorough"
-    )
 
 
 def test_runs_without_a_task_are_left_out_and_counted(folder: Path) -> None:

@@ -23,16 +23,6 @@ def refused(text: str) -> list[str]:
     return error.value.lines()
 
 
-def test_a_printed_block_reads_as_it_says() -> None:
-    (block,) = read(FOCUSSED)
-    assert block.tasks == ("CO.Focussed",)
-    assert list(block.properties["METRICS"]) == ["nxCG", "ep/gr", "q"]
-    assert block.properties["QUERY_TYPE"] == {"CO+S": 8}
-    assert block.properties["ASSESSMENTS_DIR"] == {"../adhoc2005/official/CO+S*/": 7}
-    assert block.properties["SUBMISSIONRUNS_DIR"] == {"../inex2005_runs*/": 9}
-    assert block.properties.keys().isdisjoint(["POOLS", "RESULTS_DIR"])
-
-
 @pytest.mark.parametrize(
     ("text", "preset"),
     [
@@ -49,16 +39,6 @@ def test_a_printed_block_asks_for_what_the_preset_of_its_task_does(text: str, pr
     asked = labels(block.texts)
     assert asked == {measure.label for measure in PRESETS[preset].measures}
     assert PRESETS[preset].is_for(block.tasks[0])
-
-
-def test_the_blocks_of_2006_ask_for_what_the_presets_do() -> None:
-    (block,) = read(OF_2006)
-    of_ranks = [text for text in block.texts if text.startswith("nxCG") and "curve" not in text]
-    assert {text.replace("quant=gen", "quant=spec") for text in of_ranks} == {
-        f"nxCG(quant=spec,overlap={o})@{k}"
-        for o in ("on,alpha=1.0", "off")
-        for k in (5, 10, 25, 50)
-    }
 
 
 def test_the_three_metrics_mean_what_evalj_reported() -> None:
@@ -88,20 +68,6 @@ def test_a_list_of_tasks_makes_a_block_for_each() -> None:
     assert [block.tasks for block in blocks] == [("CO.FetchBrowse",), ("CO.Thorough",)]
     assert blocks[0].texts[0] == "FBarticle(score=MAep,quant=gen)"
     assert blocks[1].texts[0] == "MAep(quant=gen,overlap=on,alpha=1.0)"
-
-
-def test_several_blocks_stand_in_one_file() -> None:
-    blocks = read(f"# official settings\n\n{FOCUSSED}\n{STRUCTURED}\n{THOROUGH}")
-    assert [block.tasks[0] for block in blocks] == ["CO.Focussed", "COS.Focussed", "CO.Thorough"]
-    assert [block.line for block in blocks] == [3, 13, 25]
-    assert [len(block.properties.get("POOLS", ())) for block in blocks] == [0, 19, 0]
-    assert blocks[1].properties["POOLS"]["279"] == 23
-
-
-@pytest.mark.parametrize("key", ["POOL", "POOLS"])
-def test_pools_have_two_names(key: str) -> None:
-    (block,) = read(f"{SMALL}{key}: 1, 2")
-    assert list(block.properties["POOLS"]) == ["1", "2"]
 
 
 @pytest.mark.parametrize(
@@ -178,12 +144,6 @@ def test_a_bad_file_is_refused_with_the_line(text: str, problem: str) -> None:
 def test_everything_wrong_is_said_at_once() -> None:
     found = refused("TASK: X\nMETRIC: q\nOVERLAP: of\nDCV: x, 3, y\n")
     assert [problem.split(": ")[0] for problem in found] == [f"a.prop:{n}" for n in (2, 3, 4, 4)]
-
-
-def test_a_file_that_is_not_text_is_refused() -> None:
-    source = Source("a.prop", b"TASK: \xff\n", "")
-    with pytest.raises(InputError, match=r"a\.prop:1: byte 0xff is not valid UTF-8"):
-        read_properties(source)
 
 
 WORDS = st.text("abcAOV_:=#,*$./ -\n\r\t+09", max_size=60)

@@ -18,7 +18,7 @@ from evalj_files import (
     labels,
     planned,
 )
-from foveal.errors import InputError, UsageError
+from foveal.errors import InputError
 from foveal.evaluation.evalj import plan, score
 from inex2005 import SIZES, assessments, submission, write_campaign
 
@@ -88,20 +88,6 @@ def test_pools_select_assessments(folder: Path) -> None:
     assert not any("wanted" in warning for warning in results.meta["warnings"])
 
 
-def test_options_of_the_command_line_have_the_last_word(folder: Path) -> None:
-    text = f"{SMALL}POOL: 301\n{PLACES}"
-    (results,) = scored(folder, text, pools=("297", "275"), only_topics=("202",))
-    assert results.topics == ("202",)
-
-
-def test_topics_of_a_type_may_be_restricted_further(folder: Path) -> None:
-    text = f"{SMALL}QUERY_TYPE: CO+S\n{PLACES}"
-    (results,) = scored(folder, text, only_topics=("202", "250"))
-    assert results.topics == ("202",)
-    with pytest.raises(InputError, match="no topic to score is of type"):
-        scored(folder, text, only_topics=("250",))
-
-
 def test_types_may_come_from_the_topics_themselves(folder: Path) -> None:
     for topic, pool in (("202", "297"), ("203", "275")):
         path = folder / "official" / "CO+S" / pool / f"topic{topic}.xml"
@@ -144,29 +130,6 @@ def test_runs_are_cut_as_evalj_did_unless_told_otherwise(folder: Path) -> None:
     assert results["t", "Q(quant=gen)", "202"] == 0
     (results,) = scored(folder, SMALL + PLACES, max_results=1501)
     assert results["t", "Q(quant=gen)", "202"] > 0
-
-
-def test_overlap_in_a_focussed_run_is_said(folder: Path) -> None:
-    ranked = {"202": ["A /article[1]", "A /article[1]/sec[1]"]}
-    for name, task in (("focussed", "CO.Focussed"), ("thorough", "CO.Thorough")):
-        (folder / "runs" / f"{name}.xml").write_text(submission(name, task, ranked))
-    text = SMALL.replace("CO.Thorough", "CO.Focused, CO.Thorough")
-    focused, thorough = scored(folder, text + PLACES)
-    warning = "focussed: results that overlap an earlier one, which the task forbids: 1"
-    assert warning in focused.meta["warnings"]
-    assert not any("overlap" in warning for warning in thorough.meta["warnings"])
-
-
-def test_the_configuration_is_among_the_inputs(folder: Path) -> None:
-    (results,) = scored(folder, SMALL + PLACES)
-    first = results.meta["inputs"][0]
-    assert (first["kind"], first["path"]) == ("configuration", str(folder / "a.prop"))
-    assert len(first["sha256"]) == 64
-
-
-def test_a_function_of_another_scale_is_refused(folder: Path) -> None:
-    with pytest.raises((InputError, UsageError), match="gen3"):
-        scored(folder, SMALL.replace("gen", "gen3") + PLACES)
 
 
 def test_one_run_and_metric_in_one_place_twice_is_refused(folder: Path) -> None:

@@ -19,7 +19,7 @@ import structures
 import trees
 from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold, TopicView
-from foveal.measures.xcg import XCG, MeanEffortPrecision, find_points
+from foveal.measures.xcg import XCG
 from foveal.recall import ElementGrades, Forest, ideal_base
 from naive_structure import Assessment, Document, Node, Result, Scale, Span
 from scoring import score
@@ -368,15 +368,6 @@ def test_6_gains(run: str, settings: str, expected: list[float], *, with_collect
 
 
 @HOW
-def test_6_2_cumulated_gains(*, with_collection: bool) -> None:
-    topic = toy(RUN, with_collection=with_collection)
-    run = [value(topic, f"xCG(overlap=on)@{k}") for k in (1, 2, 3, 4)]
-    assert run == close(0.5, 1.5, 1.5, 1.75)
-    ideal = toy("D2.a s1 p4", with_collection=with_collection)
-    assert [value(ideal, f"xCG(overlap=on)@{k}") for k in (1, 2, 3)] == close(1, 1.5, 2)
-
-
-@HOW
 def test_6_2_text_directly_inside_elements(*, with_collection: bool) -> None:
     tree = Node("p", 0, 100, (Node("link", 10, 15),))
     documents = {"D1": Document(tree, ((0, 10), (15, 100)))}
@@ -468,17 +459,6 @@ def test_7_to_10(run: str, measure: str, expected: str, *, with_collection: bool
 def test_8_effort_precision_at_recall(between: str, expected: list[float]) -> None:
     settings = f"overlap=on,between={between}"
     assert [value(toy(RUN), f"ep({settings})@{x}") for x in AT] == close(*expected)
-
-
-def test_8_natural_recall_points() -> None:
-    measure, topic = MeanEffortPrecision(), toy(RUN)
-    gains, ideal = measure(overlap="on").gain_lists(topic)
-    line, step = find_points(gains, ideal.curve), find_points(gains, ideal.curve, "step")
-    assert (line.rank.tolist(), line.ep.tolist()) == ([1, 2, 4], [0.5, 1, 0.625])
-    assert (line.gained / ideal.gains.sum()).tolist() == [0.25, 0.75, 0.875]
-    assert step.ep.tolist() == [1, 1, 0.75]
-    gains, ideal = measure.gain_lists(topic)
-    assert find_points(gains, ideal.curve).ep.tolist() == close(1, 1, 0.5625)
 
 
 @pytest.mark.parametrize(
