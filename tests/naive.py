@@ -39,9 +39,7 @@ class Doc:
 Gold = Mapping[str, Doc]
 
 
-# --------------------------------------------------------------------------------------------
-# Text
-# --------------------------------------------------------------------------------------------
+# -- Text ------------------------------------------------------------------------------------------
 
 
 def _exact(number: Number) -> Fraction:
@@ -103,9 +101,7 @@ def _contributions(results: Sequence[Result], policy: Policy) -> list[list[Char]
     return contributions
 
 
-# --------------------------------------------------------------------------------------------
-# Document level (section 17)
-# --------------------------------------------------------------------------------------------
+# -- Document level (section 17) -------------------------------------------------------------------
 
 
 def _ranked_docs(results: Sequence[Result]) -> list[str]:
@@ -145,9 +141,7 @@ def AP(results: Sequence[Result], judged: Gold) -> float:
     return float(total / len(relevant))
 
 
-# --------------------------------------------------------------------------------------------
-# HiXEval (section 11)
-# --------------------------------------------------------------------------------------------
+# -- HiXEval (section 11) --------------------------------------------------------------------------
 
 
 class HiOptions(TypedDict, total=False):
@@ -208,9 +202,7 @@ def HiF(results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[Hi
     return float(_f_score(*_hixeval(results, judged, k, **options)))
 
 
-# --------------------------------------------------------------------------------------------
-# Character precision and recall, iP, AiP (section 12)
-# --------------------------------------------------------------------------------------------
+# -- Character precision and recall, iP, AiP (section 12) ------------------------------------------
 
 
 class CharOptions(TypedDict, total=False):
@@ -252,26 +244,23 @@ def _within(
     return read
 
 
+@_nan_without_relevant_text
 def charP(results: Sequence[Result], judged: Gold, **options: Unpack[CharOptions]) -> float:
     """Relevant characters / characters of the returned text."""
-    if not _relevant_chars(judged):
-        return NAN
     return float(_char_precision_recall(results, judged, **options)[0])
 
 
+@_nan_without_relevant_text
 def charR(results: Sequence[Result], judged: Gold, **options: Unpack[CharOptions]) -> float:
     """Relevant characters of the returned text / Trel."""
-    if not _relevant_chars(judged):
-        return NAN
     return float(_char_precision_recall(results, judged, **options)[1])
 
 
+@_nan_without_relevant_text
 def charF(
     results: Sequence[Result], judged: Gold, *, beta: Number = 1, **options: Unpack[CharOptions]
 ) -> float:
     """F_beta of charP and charR."""
-    if not _relevant_chars(judged):
-        return NAN
     return float(_f_score(*_char_precision_recall(results, judged, **options), beta))
 
 
@@ -298,6 +287,7 @@ def _char_points(
     return points
 
 
+@_nan_without_relevant_text
 def iP(
     results: Sequence[Result],
     judged: Gold,
@@ -308,26 +298,21 @@ def iP(
     policy: Policy = "allow",
 ) -> float:
     """Interpolated precision at recall x, which is compared exactly."""
-    if not _relevant_chars(judged):
-        return NAN
     points = _char_points(results, judged, policy, budget, unit)
     return float(_interpolated(points, _exact(x)))
 
 
+@_nan_without_relevant_text
 def AiP(
     results: Sequence[Result], judged: Gold, *, points: int = 101, policy: Policy = "allow"
 ) -> float:
     """Mean of iP over equidistant recall points from 0 to 1 (at least two)."""
-    if not _relevant_chars(judged):
-        return NAN
     curve = _char_points(results, judged, policy)
     grid = [Fraction(j, points - 1) for j in range(points)]
     return float(sum(_interpolated(curve, x) for x in grid) / points)
 
 
-# --------------------------------------------------------------------------------------------
-# In context (sections 13 and 14.2)
-# --------------------------------------------------------------------------------------------
+# -- In context (sections 13 and 14.2) -------------------------------------------------------------
 
 
 class ScoreOptions(TypedDict, total=False):
@@ -442,6 +427,7 @@ def _size_recalls(results: Sequence[Result], judged: Gold) -> list[Fraction]:
     ]
 
 
+@_nan_without_relevant_text
 def gP(
     results: Sequence[Result],
     judged: Gold,
@@ -451,8 +437,6 @@ def gP(
     **options: Unpack[ScoreOptions],
 ) -> float:
     """Mean score of the first k documents; a shorter run is padded with 0 or keeps its last gP."""
-    if not _relevant_docs(judged):
-        return NAN
     precisions = _generalised_precisions(results, judged, **options)
     if not precisions:
         return 0.0
@@ -516,6 +500,7 @@ def AgPw(
     raise ValueError(f"unknown form: {form!r}")
 
 
+@_nan_without_relevant_text
 def igP(
     results: Sequence[Result],
     judged: Gold,
@@ -525,16 +510,12 @@ def igP(
     **options: Unpack[ScoreOptions],
 ) -> float:
     """max{gP[r] : recall at r >= x} over the ranks of the run, 0 if x is never reached."""
-    if not _relevant_docs(judged):
-        return NAN
     recalls = (_doc_recalls if recall == "gR" else _size_recalls)(results, judged)
     precisions = _generalised_precisions(results, judged, **options)
     return float(_interpolated(list(zip(recalls, precisions, strict=True)), _exact(x)))
 
 
-# --------------------------------------------------------------------------------------------
-# BEPD (section 14.1)
-# --------------------------------------------------------------------------------------------
+# -- BEPD (section 14.1) ---------------------------------------------------------------------------
 
 
 def BEPD(
@@ -565,9 +546,7 @@ def BEPD(
     return float(total / len(beps))
 
 
-# --------------------------------------------------------------------------------------------
-# T2I, tolerance to irrelevance (section 16)
-# --------------------------------------------------------------------------------------------
+# -- T2I, tolerance to irrelevance (section 16) ----------------------------------------------------
 
 
 class ReadOptions(TypedDict, total=False):
@@ -697,9 +676,7 @@ def T2IcharR(
     return float(Fraction(sum(r.useful for r in readings), len(relevant)))
 
 
-# --------------------------------------------------------------------------------------------
-# Overlap indicators (sections 18, 1.3 and 29)
-# --------------------------------------------------------------------------------------------
+# -- Overlap indicators (sections 18, 1.3 and 29) --------------------------------------------------
 
 
 def _intersect(a: Result, b: Result) -> bool:
@@ -749,9 +726,7 @@ def Redundancy(results: Sequence[Result], judged: Gold, *, k: int | None = None)
     return float(1 - Fraction(len(set(text)), len(text))) if text else 0.0
 
 
-# --------------------------------------------------------------------------------------------
-# judged and the counts (sections 28 and 29)
-# --------------------------------------------------------------------------------------------
+# -- judged and the counts (sections 28 and 29) ----------------------------------------------------
 
 
 def judged(results: Sequence[Result], judged: Gold, *, k: int) -> float:

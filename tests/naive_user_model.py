@@ -21,9 +21,7 @@ Matrix = Sequence[Sequence[Number]]
 Target = tuple[str, int, int]  # a best entry point has no length
 
 
-# --------------------------------------------------------------------------------------------
-# From probabilities to measures
-# --------------------------------------------------------------------------------------------
+# -- From probabilities to measures ----------------------------------------------------------------
 
 
 class Recursion:
@@ -81,9 +79,7 @@ class Recursion:
         return float(fresh / consulted) if consulted else 0.0
 
 
-# --------------------------------------------------------------------------------------------
-# From a campaign to probabilities
-# --------------------------------------------------------------------------------------------
+# -- From a campaign to probabilities --------------------------------------------------------------
 
 
 def targets_of(judged: naive.Gold, kind: str) -> list[Target]:

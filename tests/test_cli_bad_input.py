@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command import QRELS, RUN, assert_refused, call, evaluate, write_toy
+from command import RUN, assert_refused, call, evaluate, write_toy
 
 
 @pytest.fixture
@@ -15,59 +15,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in, with good judgements in qrels and a good run in run."""
     monkeypatch.chdir(tmp_path)
     return write_toy(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("toy Q0 D3 3 1 mine 0", "7 fields found, expected 8: topic Q0 doc rank rsv runid start"),
-        ("toy Q0 D3 3 1 mine 0 5 5", "9 fields found, expected 8: topic Q0 doc rank rsv runid"),
-        ("toy Q0 D3 3 high mine 0 5", "score 'high' is not a finite number"),
-        ("toy Q0 D3 3 NaN mine 0 5", "score 'NaN' is not a finite number"),
-        ("toy Q0 D3 3 inf mine 0 5", "score 'inf' is not a finite number"),
-        (
-            "toy Q0 D3 3 1 mine -4 5",
-            "start -4 is not a whole number from 0 to 1099511627776",
-        ),
-        ("toy Q0 D3 3 1 mine four 5", "start 'four' is not a whole number"),
-        ("toy Q0 D3 3 1 mine 4 -5", "length -5 is not a whole number from"),
-        ("toy Q0 D3 3 1 mine 4 five", "length 'five' is not a whole number"),
-        ("all Q0 D3 3 1 mine 4 5", "a topic may not be called 'all'"),
-        (
-            "toy Q0 D3 3 1 mine 30 20",
-            "the result ends at 50, past the end of document 'D3' of 40 characters (--lenient",
-        ),
-        ("toy Q0 D1 3 1 mine 20 20", "repeats the result on line 1 (topic 'toy', document 'D1')"),
-        ("toy Q0 D1 3 1 mine 30 20", "overlaps the result on line 1 (topic 'toy', document 'D1')"),
-    ],
-)
-def test_a_bad_result_is_named_with_its_line(
-    line: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "run").write_text(f"{RUN}# comment\n{line}\n")
-    outcome = evaluate(capsys, "run", "-j", "qrels", "-m", "iP@0.01")
-    assert_refused(outcome, f"run:4: {message}")
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("toy Q0 D4 40", "fewer than 5 fields; expected topic Q0 doc relchars doclen"),
-        ("toy Q0 D4 many 40", "relevant characters 'many' is not a whole number from"),
-        ("toy Q0 D1 0 100", "topic 'toy', document 'D1' is already judged on line 1"),
-        ("toy Q0 D2 50 50 0 0:50", "topic 'toy', document 'D2' is already judged on line 2"),
-        ("toy Q0 D4 30 40 0 0:20", "30 relevant characters, but the passages hold 20"),
-        ("toy Q0 D4 30 20 0 0:20", "30 relevant characters, but the passages hold 20"),
-        ("toy Q0 D4 20 40 0 30:20", "a passage ends past the document's length 40"),
-        ("new Q0 D1 0 90", "document 'D1' is 90 characters long here, but 100 on line 1"),
-    ],
-)
-def test_a_bad_judgement_is_named_with_its_line(
-    line: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "qrels").write_text(f"{QRELS}{line}\n")
-    outcome = evaluate(capsys, "run", "-j", "qrels", "-m", "iP@0.01")
-    assert_refused(outcome, f"qrels:4: {message}")
 
 
 def test_two_runs_of_one_name_are_refused_unless_their_stems_differ(

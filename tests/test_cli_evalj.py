@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from command import Outcome, assert_refused, call
+from command import Outcome, call
 from evalj_files import BROWSE, FOCUSSED, PLACES, POOLS, SMALL, STRICT, STRUCTURED, THOROUGH
 from inex2005 import RUNS, submission, write_campaign
 
@@ -84,22 +83,6 @@ def test_a_whole_campaign_of_2005_runs_in_one_command(
     assert found["strict", "all", "MAep(quant=gen)"] == 1
 
 
-@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "table", "markdown", "latex", "html"])
-def test_several_blocks_print_one_after_the_other(
-    folder: Path, capsys: pytest.CaptureFixture[str], form: str
-) -> None:
-    (folder / "a.prop").write_text(CONFIGURED.replace("CO.Thorough", "CO.Thorough, CO.Focussed"))
-    outcome = evaluate(capsys, "--config", "a.prop", "-f", form)
-    assert outcome.code == 0
-    assert outcome.out.index("thorough") < outcome.out.index("focussed")
-    if form == "jsonl":
-        assert [json.loads(line)["run"] for line in outcome.out.splitlines()] == [
-            *("thorough", "thorough", "focussed", "focussed")
-        ]
-    elif form in ("tsv", "csv"):
-        assert len(outcome.out.splitlines()) == 5
-
-
 # -- options for structured tasks --------------------------------------------------------------
 
 
@@ -114,30 +97,3 @@ def test_cos_tasks_average_over_topics_with_a_castitle(
     without = evaluate(capsys, *args)
     assert without.code == 2
     assert "--topics-file" in without.err
-
-
-def test_pools_choose_assessments(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = ("runs/thorough.xml", "-j", "official", "-m", "MAep(quant=gen)", "-q")
-    outcome = evaluate(capsys, *args, "--pools", "297, 301")
-    assert {topic for _, topic, _ in values(outcome.out)} == {"202", "250", "all"}
-    assert evaluate(capsys, *args, "--pools", "1").code == 2
-    assert "nothing in ','" in evaluate(capsys, *args, "--pools", ",").err
-
-
-def test_cas_keeps_the_targets_of_the_query(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Only the section fits //article//sec, so the ideal list is that section alone."""
-    args = ("runs/thorough.xml", "-j", "official/CO+S/297", "-m", "nxCG(quant=gen)@2")
-    key = ("thorough", "all", "nxCG(quant=gen)@2")
-    vague = evaluate(capsys, *args, "--cas", "VV", "--topics-file", "topics.xml")
-    assert values(vague.out)[key] == pytest.approx(2.4 / 2.6)
-    strict = evaluate(capsys, *args, "--cas", "SV", "--topics-file", "topics.xml")
-    assert values(strict.out)[key] == 1
-    assert evaluate(capsys, *args, "--cas", "XX").code == 2
-    support = evaluate(
-        capsys,
-        *(*args, "--cas", "SS", "--topics-file", "topics.xml"),
-        *("--support-judgements", "missing.xml"),
-    )
-    assert_refused(support, "missing.xml: no such file")

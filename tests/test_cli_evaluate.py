@@ -40,30 +40,6 @@ def values(capsys: pytest.CaptureFixture[str], *args: str) -> list[float]:
     return [float(row[3]) for row in rows(capsys, *args)]
 
 
-def test_rows_come_by_run_topic_and_measure_with_all_last(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    args = ("some", "other", "-j", "three", "-m", "charR", "-m", "num_ret", "-q")
-    assert rows(capsys, *args) == [
-        ("some", "1", "charR", "nan"),
-        ("some", "1", "num_ret", "0.0"),
-        ("some", "9", "charR", "1.0"),
-        ("some", "9", "num_ret", "1.0"),
-        ("some", "10", "charR", "0.5"),
-        ("some", "10", "num_ret", "1.0"),
-        ("some", "all", "charR", "0.75"),
-        ("some", "all", "num_ret", "2.0"),
-        ("other", "1", "charR", "nan"),
-        ("other", "1", "num_ret", "0.0"),
-        ("other", "9", "charR", "1.0"),
-        ("other", "9", "num_ret", "1.0"),
-        ("other", "10", "charR", "0.0"),
-        ("other", "10", "num_ret", "0.0"),
-        ("other", "all", "charR", "0.5"),
-        ("other", "all", "num_ret", "1.0"),
-    ]
-
-
 def test_topics_that_are_not_all_numbers_come_by_code_point(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,39 +76,6 @@ def test_a_long_run_is_cut_with_a_warning(folder: Path, capsys: pytest.CaptureFi
     assert [line.split("\t")[3] for line in outcome.out.splitlines()[1:]] == ["1.0", "20.0"]
     assert outcome.err == "warning: mine: topics cut at 1 results: 1\n"
     assert call(capsys, *args, "--max-results", "2").err == ""
-
-
-OVERLAPPING = """\
-toy Q0 D1 1 3 mine 20 20
-toy Q0 D1 2 2 mine 0 60
-toy Q0 D2 3 1 mine 0 50
-"""
-
-
-@pytest.mark.parametrize(
-    ("policy", "measures", "expected"),
-    [
-        ("union", "charP@1 charP@2 charP@3", [1, 0.5, 80 / 110]),
-        ("union", "charR@1 charR@2 charR@3", [20 / 90, 30 / 90, 80 / 90]),
-        ("allow", "charR@1 charR@2 charR@3", [20 / 90, 50 / 90, 100 / 90]),
-        ("allow", "charP@3 ret_size", [100 / 130, 130]),
-        ("drop", "charP@1 charP@2 charP@3", [1, 1, 1]),
-        ("drop", "charR@1 charR@2 ret_size", [20 / 90, 70 / 90, 70]),
-        ("union", "ret_size rel_ret_size", [110, 80]),
-    ],
-)
-def test_overlap_policies_on_the_run_p2_s1_D2(
-    policy: str,
-    measures: str,
-    expected: list[float],
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """METRICS 1.3: P = 1, .5, .7273; R = .2222, .3333, .8889; ignoring overlap 1.1111."""
-    (folder / "run").write_text(OVERLAPPING)
-    named = [part for measure in measures.split() for part in ("-m", measure)]
-    found = values(capsys, "run", "-j", "qrels", *named, "--overlap", policy)
-    assert found == pytest.approx(expected, abs=1e-12)
 
 
 ASSESSED = """\

@@ -46,19 +46,6 @@ def test_problems_are_listed_and_the_exit_code_is_1(capsys: pytest.CaptureFixtur
     assert (outcome.code, outcome.err) == (1, "")
 
 
-def test_bad_lines_and_what_is_wrong_with_the_others_come_together(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    write(run="1 Q0 d 1 9 a 0 4\n1 Q0 d 2 x a 0 4\n1 Q0 e 3\n1 Q0 e 4 8 a -1 4\n1 Q0 d 5 7 a 2 4\n")
-    outcome = call(capsys, "validate", "run", "-t", "2009.Focused")
-    assert outcome.out.splitlines() == [
-        "run:2: score 'x' is not a finite number [run.score]",
-        "run:3: 4 fields found, expected 8: topic Q0 doc rank rsv runid start length [line.fields]",
-        "run:4: start -1 is not a whole number from 0 to 1099511627776 [span.offset]",
-        "run:5: overlaps the result on line 1 (topic '1', document 'd') [run.overlap]",
-    ]
-
-
 def test_a_table_shows_20_lines_of_a_file_and_counts_the_others(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

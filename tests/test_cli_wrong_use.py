@@ -81,31 +81,11 @@ def test_a_broken_pipe_ends_quietly(folder: Path) -> None:
 
 
 def test_standard_input_is_read_once_whatever_the_workers(folder: Path) -> None:
+    other = (folder / "run").read_text().replace("mine", "other")
     for workers in ("1", "2"):
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "foveal",
-                "evaluate",
-                "-",
-                "run",
-                "-j",
-                "qrels",
-                "-m",
-                "AP",
-                "-w",
-                workers,
-            ],
-            input=(folder / "run").read_bytes().replace(b"mine", b"other"),
-            cwd=folder,
-            capture_output=True,
-        )
+        done = foveal("evaluate", "-", "run", "-j", "qrels", "-m", "AP", "-w", workers, input=other)
         assert done.returncode == 0, done.stderr
-        assert [line.split(b"\t")[0] for line in done.stdout.splitlines()[1:]] == [
-            b"other",
-            b"mine",
-        ]
+        assert [line.split("\t")[0] for line in done.stdout.splitlines()[1:]] == ["other", "mine"]
 
 
 @pytest.mark.parametrize(

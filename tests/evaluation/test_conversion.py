@@ -375,7 +375,6 @@ def test_scores_do_not_depend_on_the_format_of_the_judgements(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("runs/paragraphs.run", "--to", "xls"), "unknown format 'xls'"),
         (("runs/paragraphs.run", "--to", "elements"), "no XPath"),
         (("topics.jsonl", "--to", "inex", "--focus"), "--focus is for runs; "),
         (("judgements.jsonl", "--to", "fol", "--snap"), "holds judgements"),
@@ -388,8 +387,6 @@ def test_scores_do_not_depend_on_the_format_of_the_judgements(
             ("judgements.jsonl", "--to", "inex2006", "--recompute"),
             "takes a collection (--collection)",
         ),
-        (("missing", "--to", "fol"), "no such file"),
-        (("judgements.jsonl", "--to", "inex2006"), "elements"),
     ],
 )
 def test_what_cannot_be_converted_is_said(
@@ -400,19 +397,6 @@ def test_what_cannot_be_converted_is_said(
     assert outcome.code == 2
     assert message in outcome.err
     assert not target.exists()
-
-
-def test_derived_sizes_are_those_of_the_elements(collection: Collection) -> None:
-    """Size and rsize against a character set, for one document."""
-    judgements = foveal.read_judgements(CAMPAIGN / "judgements.jsonl").combined()
-    derived = derive_elements(judgements, collection)
-    assert derived.elements is not None
-    row = int(derived.elements["row"][0])
-    relevant = {x for s, e in derived.passages(row) for x in range(s, e)}
-    for element in derived.elements.filter(derived.elements["row"] == row).iter_rows(named=True):
-        place = collection.element(derived.doc[row], element["xpath"])
-        text = set(range(place.start, place.end))
-        assert (element["size"], element["rsize"]) == (len(text), len(text & relevant))
 
 
 def test_overlap_of_a_document_is_not_that_of_other_topics() -> None:

@@ -17,12 +17,9 @@ import inex2005
 from foveal.collection import build_index
 from foveal.errors import FovealError, UsageError
 from toy_elements import (
-    A1,
     A2,
-    P1,
     P2,
     S1,
-    assessments,
     judgement_lines,
     judgements,
     run,
@@ -147,27 +144,6 @@ def test_what_the_collection_does_not_hold_keeps_its_rank_if_lenient(
 
 
 # -- what a measure needs --------------------------------------------------------------------------
-
-
-def test_a_collection_supplies_sizes_and_the_number_of_elements(folder: Path, index: Path) -> None:
-    measures = ["Q(quant=gen,overlap=on)", "inex_eval(unretrieved=random_tail)"]
-    values, said = scores(folder, [P2], measures, "2003.jsonl", collection=index)
-    assert min(values) > 0
-    assert said == []
-
-
-def test_text_inside_elements_takes_a_collection_else_it_is_said_once(
-    folder: Path, index: Path
-) -> None:
-    measures = ["nxCG(quant=gen5,overlap=on)@3", "MAep(quant=gen5,overlap=on)", "MAep(quant=gen5)"]
-    _, said = scores(folder, [P2, S1], measures, "2005.jsonl")
-    (warning,) = said
-    assert warning == (
-        "nxCG, MAep: the text directly inside elements is not known without a collection; partly "
-        "seen elements are scored with mixed=ignore"
-    )
-    assert scores(folder, [P2, S1], measures, "2005.jsonl", collection=index)[1] == []
-    assert scores(folder, [P2, S1], "nxCG(overlap=on)@3")[1] == []
 
 
 @pytest.mark.parametrize(
@@ -310,32 +286,6 @@ def test_pools_choose_among_the_assessors(tmp_path: Path) -> None:
 
 # -- overlap ---------------------------------------------------------------------------------------
 
-NESTED = [S1, P2, A2, P2]
-
-
-@pytest.mark.parametrize("with_collection", [True, False])
-@pytest.mark.parametrize(
-    ("policy", "gained", "said"),
-    [
-        (None, 0.5 + 1 + 1, ["results that repeat an earlier one: 1"]),
-        ("union", 0.5 + 1 + 1, ["results that repeat an earlier one: 1"]),
-        ("allow", 0.5 + 1 + 1 + 1, ["results that repeat an earlier one: 1"]),
-        ("drop", 0.5 + 1, ["results that overlap an earlier one dropped: 2"]),
-    ],
-)
-def test_overlap_policies(
-    policy: str | None,
-    gained: float,
-    said: list[str],
-    with_collection: bool,
-    folder: Path,
-    index: Path,
-) -> None:
-    collection = index if with_collection else None
-    (value,), heard = scores(folder, NESTED, "gr@4", overlap=policy, collection=collection)
-    assert value == pytest.approx(gained / TOTAL)
-    assert {f"mine: {each}" for each in said} <= set(heard)
-
 
 # -- tasks and topics ------------------------------------------------------------------------------
 
@@ -348,11 +298,3 @@ def test_tasks_up_to_2006_look_at_1500_results(folder: Path) -> None:
         (*_, gained), _ = scores(folder, ranked, "xCG@2000", task="2006.Thorough", **options)
         assert gained == (0 if cut else 1)
     assert scores(folder, ranked, "xCG@2000") == ([1.0], [])
-
-
-def test_every_assessment_of_the_scale_of_2005_in_inex_xml(folder: Path) -> None:
-    """The root of D1 has grade 2, the second paragraph 1, the first is too small (?)."""
-    (folder / "pool.xml").write_text(assessments("2005"))
-    measures = [f"xCG(quant={quant})@3" for quant in ("gen5", "spec", "genLifted")]
-    values, _ = scores(folder, [A1, P2, P1], measures, "pool.xml")
-    assert values == pytest.approx([2 * 0.4 + 1 + 0, 0.4 + 1 + 0.5, 3 * 0.4 + 2 + 0.5])

@@ -66,13 +66,16 @@ def test_files_are_named_by_their_hash(tmp_path: Path) -> None:
     assert entry["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_progress_is_told_after_each_run() -> None:
-    told: list[int] = []
-    foveal.evaluate([RUN], TRUTH, "charP", progress=lambda: told.append(1))
-    assert told == [1]
-
-
 OVERLAPPING = Run.from_results({"1": [("A", 20, 40), ("A", 0, 60), ("B", 0, 50)]}, name="o")
+
+
+@pytest.mark.parametrize(
+    ("policy", "recall", "precision"),
+    [("union", 80 / 90, 80 / 110), ("drop", 70 / 90, 1.0), ("allow", 100 / 90, 100 / 130)],
+)
+def test_overlap_policies(policy: str, recall: float, precision: float) -> None:
+    results = foveal.evaluate(OVERLAPPING, TRUTH, ["charR", "charP"], overlap=policy, topics="run")
+    assert results.overall[0].tolist() == pytest.approx([recall, precision])
 
 
 def test_overlap_is_each_measures_own_affair_by_default() -> None:

@@ -87,12 +87,6 @@ def test_a_run_of_elements_and_passages() -> None:
     assert found["results by tag"] == {"p": 2, "b": 1}
 
 
-def test_a_run_without_places_or_paths() -> None:
-    found = run_statistics(read_run("1 Q0 d 1 2 r\n"))
-    assert found["result length"] == {}
-    assert not [name for name in found if "overlap" in name or "tag" in name]
-
-
 def test_the_share_of_fully_highlighted_elements() -> None:
     """As the link experiment of 2006 counts: of the whole elements, which are links."""
     elements = [("/a", 90, 30), ("/a/p", 20, 20), ("/a/p/link", 5, 5), ("/a/link[2]", 9, 9)]
@@ -110,33 +104,6 @@ def test_the_share_of_fully_highlighted_elements() -> None:
     assert found["relevant elements by tag"] == {"link": 3, "a": 1, "p": 1}
     assert found["fully highlighted elements"] == 3
     assert found["share of fully highlighted elements by tag"] == {"link": 0.6667, "p": 0.3333}
-
-
-def test_elements_by_grade() -> None:
-    grades = [("3", "3"), ("1", "2"), ("0", "0"), ("3", "3")]
-    elements = [
-        {"xpath": f"/a[{i}]", "exhaustivity": e, "specificity": s}
-        for i, (e, s) in enumerate(grades, 1)
-    ]
-    line = {"topic": "1", "doc": "d", "elements": elements}
-    found = judgement_statistics(read_judgements(json.dumps(line)))
-    assert found["scale of elements"] == "2003"
-    assert found["elements by exhaustivity, specificity"] == {"3,3": 2, "1,2": 1, "0,0": 1}
-    assert found["relevant elements"] == 3
-    assert found["fully highlighted elements"] == 0
-
-
-def test_several_assessors_are_counted() -> None:
-    lines = [
-        {"topic": "1", "doc": doc, "assessor": who, "spans": [{"start": 0, "end": end}]}
-        for doc, who, end in (("d", "a", 5), ("d", "b", 9), ("e", "a", 2))
-    ]
-    found = judgement_statistics(read_judgements("".join(json.dumps(x) + "\n" for x in lines)))
-    assert found["assessors"] == 2
-    assert found["documents with several assessors"] == 1
-    assert found["documents judged"] == 2
-    assert found["relevant characters"] == 11
-    assert found["relevant passages per topic"]["mean"] == 2
 
 
 def test_the_table_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from foveal.collection import Collection, build_index
 from foveal.errors import Problem
 from foveal.evaluation import find_preset
-from foveal.evaluation.validation import validate
+from foveal.evaluation.validation import UNCHECKED, validate, validate_topics
 from foveal.files.source import Source
 from foveal.model.topics import Topic, Topics
 
@@ -154,17 +154,6 @@ def strict(*results: dict[str, object]) -> str:
     return "".join(json.dumps(line) + "\n" for line in [header, *lines])
 
 
-def test_one_of_several_elements_of_an_extent_is_enough(tmp_path: Path) -> None:
-    (tmp_path / "d.xml").write_text("<a><sec><p>all of it</p></sec></a>")
-    build_index(tmp_path, tmp_path / "index")
-    collection = Collection.open(tmp_path / "index")
-    for target in ("//a", "//sec", "//p"):
-        text = strict({"start": 0, "end": 9})
-        assert (
-            findings(text, collection=collection, castitles={"1": f"{target}[about(., x)]"}) == []
-        )
-
-
 def test_spans_without_a_place_are_not_said_to_miss_the_target(collection: Collection) -> None:
     text = strict(
         {"start": 8, "end": 99},
@@ -223,3 +212,41 @@ def test_a_file_is_one_run() -> None:
     header, results = '{"type":"header","run":"a"}\n', '{"topic":"1","doc":"%s"}\n'
     (found,) = findings(header + results % "d" + header + results % "e")
     assert str(found) == "r:3: a second header; expected one run"
+
+
+def test_a_declared_task_must_be_known_and_be_the_preset() -> None:
+    header = '{"type":"header","task":"%s"}\n{"topic":"1","doc":"d","start":0,"end":3}\n'
+    assert kinds(header % "Thorough", preset=find_preset("2009.Focused")) == [("run.task", 1)]
+    assert kinds("\n" + header % "COS.Through") == [("run.task", 2)]
+    submission = (
+        '<?xml version="1.0"?>\n\n<inex-submission task="COS.Through"><topic topic-id="1">\n'
+        "<result><file>d</file><path>/a</path></result></topic></inex-submission>"
+    )
+    assert kinds(submission) == [("run.task", 3)]
+
+
+@pytest.mark.parametrize(
+    ("castitle", "code"),
+    [
+        (None, UNCHECKED),
+        ("only words", UNCHECKED),
+        ("//sec[", "topics.castitle"),
+        ("//sec[about(., x)]", "run.target"),
+    ],
+)
+def test_a_strict_task_needs_a_castitle(
+    castitle: str | None, code: str, collection: Collection
+) -> None:
+    text, titles = strict({"start": 0, "end": 2}), {"1": castitle} if castitle else {}
+    assert kinds(text, castitles=titles, collection=collection) == [(code, 2)]
+    assert kinds(text.replace("SSCAS", "VVCAS"), castitles=titles, collection=collection) == []
+
+
+def test_topics_are_validated_too(collection: Collection) -> None:
+    castitles = "//p[about(., x)]", "//sec[about(.)]", "//seq[about(., x)]"
+    lines = [{"topic": str(i), "title": "x", "castitle": c} for i, c in enumerate(castitles, 1)]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    found = validate_topics(Source.of_text(text, "t"), collection=collection)
+    assert [(f.code, f.line) for f in found] == [("topics.castitle", 2), ("topics.unknown_tag", 3)]
+    repeated = Source.of_text(text.replace('"2"', '"1"'), "t")
+    assert [f.code for f in validate_topics(repeated)] == ["topics.repeated"]

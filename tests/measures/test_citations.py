@@ -249,6 +249,3 @@ def test_retrieved_results_need_a_place() -> None:
     with pytest.raises(InputError) as caught:
         foveal.evaluate(read({"t": ANSWER}), judged(GOLD), "utilisation", retrieved=whole)
     assert [problem.code for problem in caught.value.problems] == ["measure.needs_retrieved"]
-
-
-# -- commands ------------------------------------------------------------------------------------

@@ -95,24 +95,6 @@ def test_elements_of_the_ideal_recall_base(measure: str, expected: float) -> Non
     assert value(run, measure) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        "targets=ideal",
-        "targets=ideal,behaviour=classic",
-        "targets=ideal,weight=quant",
-        "targets=ideal,weight=exh",
-        "targets=ideal,ideal=greedy",
-        "targets=ideal,ratio=of_means",
-    ],
-)
-def test_the_ideal_list_scores_one(settings: str) -> None:
-    ideal = "D2:/a D1:/a/s[1] D1:/a/s[2]/p[1]"
-    assert value(ideal, f"EPRUM({settings})") == pytest.approx(1, abs=1e-12)
-    for k in (1, 2, 3):
-        assert value(ideal, f"EPRUMk({settings})@{k}") == pytest.approx(1, abs=1e-12)
-
-
 # -- fast and naive ----------------------------------------------------------------------------
 
 
@@ -143,9 +125,6 @@ def test_random_ideality_agrees_with_the_recursion(
         find_hits(p), units, np.arange(1, n + 1), ideality=np.array(chance)
     )
     assert fast.tolist() == pytest.approx(expected, abs=1e-12)
-
-
-# -- what must hold ----------------------------------------------------------------------------
 
 
 # -- weights -----------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -64,9 +63,7 @@ def score(label: str, spans: Sequence[Span], results: Sequence[Result], **how: b
     return scoring.score(parse_measure(label), view(spans, results, **how))
 
 
-# --------------------------------------------------------------------------------------------
-# Worked examples
-# --------------------------------------------------------------------------------------------
+# -- Worked examples -------------------------------------------------------------------------------
 
 EITHER = [
     Span("A", 0, 10, ("one",)),
@@ -122,9 +119,7 @@ def test_a_share_is_compared_in_whole_numbers() -> None:
     assert [*scores.aggregate()["run"].values()] == [1, 0]
 
 
-# --------------------------------------------------------------------------------------------
-# Several assessors
-# --------------------------------------------------------------------------------------------
+# -- Several assessors -----------------------------------------------------------------------------
 
 
 def by_two(ann: list[dict[str, Any]], bob: list[dict[str, Any]]) -> Judgements:
@@ -168,9 +163,7 @@ def test_sets_are_cut_to_the_text_that_is_agreed_on() -> None:
     assert answered(truth, [("A", 6, 10)]) == 0
 
 
-# --------------------------------------------------------------------------------------------
-# Naive against fast
-# --------------------------------------------------------------------------------------------
+# -- Naive against fast ----------------------------------------------------------------------------
 
 
 def naive_sets(spans: Sequence[Span]) -> list[dict[Char, Fraction]]:
@@ -285,33 +278,9 @@ def test_fast_equals_naive(spans: list[Span], results: list[Result], union: bool
         assert math.isnan(fast) if not sets else fast == (1 / ranks[0] if ranks else 0)
 
 
-# --------------------------------------------------------------------------------------------
-# Properties
-# --------------------------------------------------------------------------------------------
-
-
-# --------------------------------------------------------------------------------------------
-# Ugly inputs
-# --------------------------------------------------------------------------------------------
+# -- Ugly inputs -----------------------------------------------------------------------------------
 
 
 def test_one_list_of_sets_for_each_span() -> None:
     with pytest.raises(UsageError, match="1 list of sets for 2 spans"):
         Judgements.from_highlights({"1": {"d": {"spans": [(0, 1), (2, 3)], "sets": [["a"]]}}})
-
-
-def test_a_budget_may_be_of_tokens() -> None:
-    """The second result has 20 tokens for its 10 characters; 18 of them are 9 characters."""
-    frame = pl.DataFrame(
-        {
-            "topic": ["t", "t"],
-            "doc": ["𝄞", "A"],
-            "start": [0, 0],
-            "end": [12, 10],
-            "tokens": [4, 20],
-        }
-    )
-    run = Run.from_frame(frame, name="run")
-    labels = [f"{name}(budget={n},unit=tokens)" for name in ("answered", "evR") for n in (22, 24)]
-    scores = foveal.evaluate(run, judged(EITHER), labels).aggregate()["run"]
-    assert [*scores.values()] == [0, 1, 0.9, 1]

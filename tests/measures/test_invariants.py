@@ -33,15 +33,6 @@ def with_relevance(draw: st.DrawFn) -> Campaign:
     return results, documents
 
 
-def disjoint(results: list[naive.Result]) -> list[naive.Result]:
-    """The results without those that overlap an earlier one."""
-    kept: list[naive.Result] = []
-    for doc, start, end in results:
-        if all(d != doc or end <= s or e <= start for d, s, e in kept):
-            kept.append((doc, start, end))
-    return kept
-
-
 @given(with_relevance())
 @settings(max_examples=20)  # of a hundred scores each
 def test_interpolated_precision_falls_with_recall(campaign: Campaign) -> None:
@@ -66,25 +57,6 @@ def test_splitting_a_passage_in_two_never_lowers_iP(
     split = [*results[:at], (doc, start, middle), (doc, middle, end), *results[at + 1 :]]
     for name in ("iP@0.00", "iP@0.25", "AiP"):
         assert get((split, documents), name) >= get(campaign, name) - TOLERANCE
-
-
-@given(with_relevance())
-@quick
-def test_hixeval_counts_each_relevant_character_once(campaign: Campaign) -> None:
-    k = max(len(campaign[0]), 1)
-    assert get(campaign, f"HiR@{k}", union=False) == pytest.approx(get(campaign, "charR"))
-    reverse = (campaign[0][::-1], campaign[1])
-    assert get(reverse, f"HiR@{k}", union=False) == get(campaign, f"HiR@{k}", union=False)
-    assert get(campaign, f"HiR@{k}", union=False) <= 1
-
-
-@given(with_relevance(), st.sampled_from(["0", "0.3", "1"]))
-@quick
-def test_without_overlap_alpha_changes_nothing(campaign: Campaign, alpha: str) -> None:
-    clean = (disjoint(campaign[0]), campaign[1])
-    k = max(len(clean[0]), 1)
-    assert get(clean, f"HiP(alpha={alpha})@{k}") == pytest.approx(get(clean, f"charP@{k}"))
-    assert get(clean, f"HiR(alpha={alpha})@{k}") == pytest.approx(get(clean, f"charR@{k}"))
 
 
 @given(with_relevance())

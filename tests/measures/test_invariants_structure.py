@@ -24,11 +24,11 @@ from foveal.errors import UsageError
 from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.precall import precall
-from foveal.measures.xcg import XCG, cumulate, find_points
+from foveal.measures.xcg import XCG
 from foveal.model import Run
-from foveal.recall import QUANTISATIONS, Forest, ideal_base
+from foveal.recall import QUANTISATIONS, Forest
 from foveal.recall.forest import find_quantisation
-from naive_structure import Document, Key, Node, Result, elements, is_below
+from naive_structure import Document, Key, Node, Result, elements
 from scoring import score
 from trees import Campaign
 
@@ -132,49 +132,7 @@ def same(value: float) -> object:
     return pytest.approx(value, abs=TOLERANCE, nan_ok=True)
 
 
-# --------------------------------------------------------------------------------------------
-# Sections 2 and 3
-# --------------------------------------------------------------------------------------------
-
-
-@given(trees.campaigns())
-@quick
-def test_3_ideal_recall_bases(campaign: Campaign) -> None:
-    with tried(campaign) as trial:
-        strict = trial.worth("strict")
-        for quant in trial.quants:
-            worth = trial.worth(quant)
-            assert all(strict[key] <= q for key, q in worth.items())
-            for base, tie in (
-                ("ideal", "ascendant"),
-                ("ideal", "deeper"),
-                ("maxsum", "ascendant"),
-                ("maxsum", "deeper"),
-            ):
-                chosen = ideal_base(trial.forest, trial.forest.worth(quant), base=base, tie=tie)
-                ideals = [key for key, ideal in zip(worth, chosen.ideal, strict=True) if ideal]
-                _is_ideal(worth, ideals)
-                if set(worth.values()) <= {0, 1} and (base, tie) == ("ideal", "ascendant"):
-                    assert set(ideals) == set(_top_most(worth))
-
-
-def _is_ideal(worth: dict[Key, float], ideals: list[Key]) -> None:
-    """Relevant, without overlap, and on a path with every relevant element."""
-    full = [key for key, q in worth.items() if q > 0]
-    assert set(ideals) <= set(full)
-    assert not any(is_below(a, b) or is_below(b, a) for a, b in combinations(ideals, 2))
-    for key in full:
-        assert any(key == i or is_below(key, i) or is_below(i, key) for i in ideals)
-
-
-def _top_most(worth: dict[Key, float]) -> list[Key]:
-    full = [key for key, q in worth.items() if q > 0]
-    return [key for key in full if not any(is_below(key, other) for other in full)]
-
-
-# --------------------------------------------------------------------------------------------
-# Section 4: inex_eval
-# --------------------------------------------------------------------------------------------
+# -- Section 4: inex_eval --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("i", range(5))
@@ -190,14 +148,7 @@ def test_4_expected_search_length_by_enumeration(r: int, i: int) -> None:
             assert found == pytest.approx(s / (s + waste + mean), abs=TOLERANCE)
 
 
-# --------------------------------------------------------------------------------------------
-# Section 5: inex_eval_ng
-# --------------------------------------------------------------------------------------------
-
-
-# --------------------------------------------------------------------------------------------
-# Section 6: gains
-# --------------------------------------------------------------------------------------------
+# -- Section 6: gains ------------------------------------------------------------------------------
 
 
 def test_6_subtree_budgets_do_not_bound_gains_in_mixed_content() -> None:
@@ -215,54 +166,11 @@ def test_6_subtree_budgets_do_not_bound_gains_in_mixed_content() -> None:
         assert trial.value(run, "gr(overlap=on,mixed=ignore)@2") == pytest.approx(0.9)
 
 
-# --------------------------------------------------------------------------------------------
-# Sections 7 to 9: what is made of gains
-# --------------------------------------------------------------------------------------------
+# -- Sections 7 to 9: what is made of gains --------------------------------------------------------
 
-OFF, ON = "overlap=off", "overlap=on"
+ON = "overlap=on"
 AT_RANK = ("xCG", "nxCG", "MAnxCG", "gr")
 OVERALL = ("MAep", "iMAep", "Q", "Rmeasure")
-
-
-@given(trees.campaigns(), picks)
-@quick
-def test_8_and_9_bounds_and_useless_results(campaign: Campaign, pick: int) -> None:
-    with tried(campaign) as trial:
-        results = [Result(*key_of(result)) for result in trial.results]
-        for quant in trial.relevant_quants(pick):
-            for options in (f"quant={quant},{OFF}", f"quant={quant},{ON},norm=overlap"):
-                _between_zero_and_one(trial, results, options)
-                _useless_results(trial, results, options)
-
-
-def _between_zero_and_one(trial: Trial, results: list[Result], options: str) -> None:
-    xG, xI = (np.array(gains) for gains in trial.gains(results, options))
-    line, step = (find_points(xG, cumulate(xI), mode).ep for mode in ("line", "step"))
-    assert all(0 < a <= b + TOLERANCE for a, b in zip(line, step, strict=True))
-    assert all(ep <= 1 + TOLERANCE for ep in (*line, *step))
-    measures = [f"{name}({options})" for name in OVERALL]
-    measures += [f"{name}({options})@{k}" for name in AT_RANK if name != "xCG" for k in (1, 4)]
-    measures += [
-        f"ep({options},between={between})@{x}"
-        for between in ("line", "curve", "step")
-        for x in ("0.01", "0.5", "1")
-    ]
-    values = {measure: trial.value(results, measure) for measure in measures}
-    assert all(-TOLERANCE <= value <= 1 + TOLERANCE for value in values.values()), values
-
-
-def _useless_results(trial: Trial, results: list[Result], options: str) -> None:
-    """At the end they change nothing; before a result that gains they lower MAep."""
-    for name in OVERALL:
-        measure = f"{name}({options})"
-        value = trial.value(results, measure)
-        assert trial.value([*results, USELESS], measure) == same(value)
-        assert trial.value([*results, *results[:1]], measure) == same(value)  # a repeat is one
-    xG, _ = trial.gains(results, options)
-    average = trial.value(results, f"MAep({options})")
-    for i in range(len(results)):
-        delayed = trial.value([*results[:i], USELESS, *results[i:]], f"MAep({options})")
-        assert delayed < average if any(xG[i:]) else delayed == same(average)
 
 
 def test_9_the_scale_of_gains_does_matter_to_q_and_r() -> None:
@@ -280,14 +188,7 @@ def test_9_the_scale_of_gains_does_matter_to_q_and_r() -> None:
             assert plain < normalised
 
 
-# --------------------------------------------------------------------------------------------
-# Section 10: Fetch & Browse
-# --------------------------------------------------------------------------------------------
-
-
-# --------------------------------------------------------------------------------------------
-# Section 15 and 26: readers, the classic reduction, overlap
-# --------------------------------------------------------------------------------------------
+# -- Section 15 and 26: readers, the classic reduction, overlap ------------------------------------
 
 
 CLASSIC = (

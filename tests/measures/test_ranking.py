@@ -259,26 +259,3 @@ def test_passages_are_found_as_by_sets_of_characters(
         err,
     ]
     assert [values["1"] for values in own.values()] == pytest.approx(expected, abs=1e-9)
-
-
-@settings(max_examples=80, deadline=None)
-@given(st.lists(spans, min_size=1, max_size=4), graded, st.data())
-def test_neither_copies_nor_noise_nor_cuts_raise_a_score(
-    results: list[Span], marked: list[tuple[Span, int]], data: st.DataObject
-) -> None:
-    judgements = judge(marked)
-    before = score(Run.from_results({"1": results}), judgements, PASSAGE_MEASURES)
-    assert all(0 <= own["1"] <= 1 for own in before.values())
-    copied = data.draw(st.integers(1, len(results)))
-    longer = [*results[:copied], data.draw(st.sampled_from(results[:copied])), *results[copied:]]
-    copies = score(Run.from_results({"1": longer}), judgements, PASSAGE_MEASURES)
-    noise = score(Run.from_results({"1": [*results, ("z", 0, 9)]}), judgements, PASSAGE_MEASURES)
-    cut = []
-    for (doc, start, end), grade in marked:
-        middle = data.draw(st.integers(start, end))
-        cut += [((doc, a, b), grade) for a, b in ((start, middle), (middle, end)) if b > a]
-    same = score(Run.from_results({"1": results}), judge(cut), PASSAGE_MEASURES)
-    for name, own in before.items():
-        assert copies[name]["1"] <= own["1"] + 1e-12
-        assert noise[name]["1"] <= own["1"] + 1e-12
-        assert same[name]["1"] == pytest.approx(own["1"], abs=1e-12)

@@ -184,26 +184,6 @@ def test_fast_equals_naive(spans: list[Span], results: list[Result]) -> None:
             assert complete == (slow == 1)
 
 
-def expand(spans: Sequence[Span]) -> Judgements:
-    """Write every choice of one passage from each slot as an evidence set."""
-    sets = []
-    for number, chosen in enumerate(itertools.product(*naive_slots(spans))):
-        for passage in chosen:
-            (doc, start), (_, last) = min(passage), max(passage)
-            sets.append(Span(doc, start, last + 1, (f"set {number}",)))
-    return judged(sets, "sets")
-
-
-@given(needs(), returned(), st.sampled_from(["", "@2", "(budget=20)", "(budget=3,unit=results)"]))
-@settings(max_examples=60)
-def test_all_slots_are_found_when_an_expanded_set_is(
-    spans: list[Span], results: list[Result], limit: str
-) -> None:
-    own = scoring.score(parse_measure(f"slotsAll{limit}"), view(judged(spans), results))
-    other = scoring.score(parse_measure(f"answered{limit}"), view(expand(spans), results))
-    assert own == other or (math.isnan(own) and math.isnan(other))
-
-
 # -- files, assessors, larger than memory --------------------------------------------------------
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
 
 import campaigns
 import foveal
@@ -23,7 +22,6 @@ import trees
 from foveal.errors import InputError, UsageError
 from foveal.measures import Measure, parse_measure, user_model
 from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.eprum import compute_expected_precision
 from foveal.measures.toy import PLACES, judgements, parse_run
 from foveal.measures.user_model import Hits, find_distributions
 from foveal.model import Run
@@ -110,21 +108,6 @@ def test_gr_of_the_worked_example(k: int, expected: float) -> None:
 )
 def test_gr_by_hand(run: str, measure: str, expected: float) -> None:
     assert value(run, measure) == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("run", "measure", "expected"),
-    [
-        ("D1:0-100", "GR(targets=ideal)@1", (0.6 + 0.2) / 3),
-        ("D1:30-70", "GR(targets=ideal)@1", (30 / 70 + 10 / 50) / 3),  # no element
-        ("D1:0-60", "GR(targets=ideal,behaviour=classic)@1", 1 / 3),
-        ("D1:60-61", "GR(targets=ideal,behaviour=bep,L=60)@1", (1 + 0.5) / 3),
-        ("D1:0-1", "GR(targets=ideal,behaviour=t2i,T=20)@1", 1 / 3),
-        ("D1:0-1", "GR(targets=ideal,behaviour=t2i,T=21)@1", 2 / 3),
-    ],
-)
-def test_gr_with_elements_at_their_places(run: str, measure: str, expected: float) -> None:
-    assert value(run, measure, collection=True) == pytest.approx(expected, abs=1e-12)
 
 
 def test_an_entry_point_without_any_length_to_measure_by_is_still_itself() -> None:
@@ -334,14 +317,3 @@ def test_readers_go_on_from_passage_to_passage(patience: int, found: int) -> Non
     run = foveal.Run.from_results({"1": [("d", 0, 3)]}, name="mine")
     measure = f"GR(behaviour=t2i,T={patience},targets=passages)@1"
     assert foveal.evaluate([run], truth, [measure])["mine", measure] == found / 4
-
-
-def test_first_arrivals_add_up_over_blocks_of_ranks() -> None:
-    """Each of five targets is met at 40 of 200 ranks, every time with probability .01."""
-    p = np.zeros((200, 5))
-    p[np.arange(200), np.arange(200) % 5] = 0.01
-    hits = find_hits(p.tolist())
-    assert len(list(find_distributions(hits, np.ones(5, int)))) > 1
-    # With best lists as long as the run, every arrival counts 1.
-    total = compute_expected_precision(hits, np.ones(5, int), np.full(5, 200))
-    assert total == pytest.approx(binom.sf(np.arange(5), 5, 1 - 0.99**40))
