@@ -178,6 +178,15 @@ def test_excluded_tags_gain_nothing_and_leave_the_recall_base(
     assert best == pytest.approx(1.5 / 1.9)
 
 
+@pytest.mark.parametrize("with_collection", [True, False])
+def test_an_excluded_tag_that_nothing_has_is_named(
+    with_collection: bool, folder: Path, index: Path
+) -> None:
+    options = {"collection": index if with_collection else None, "exclude_tags": ("pp", "s")}
+    _, (warning,) = scores(folder, [P2], "gr@1", **options)
+    assert "'pp'" in warning
+
+
 def test_where_judgements_list_elements_only_those_count(folder: Path, index: Path) -> None:
     """Highlighted text does not bring back what an organiser left out of the list."""
     lines = judgement_lines()

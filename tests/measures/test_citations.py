@@ -209,6 +209,28 @@ def test_fast_equals_naive(
         assert math.isnan(fast) if value is None else fast == pytest.approx(float(value)), name
 
 
+@given(valid_spans, any_answer, valid_spans)
+@settings(max_examples=40)
+def test_several_topics_are_scored_alone(
+    gold: list[Citation], answer: list[list[Citation]], retrieved: list[Citation]
+) -> None:
+    one = judged(gold)
+    docs = {doc: {"spans": one.passages(row), "length": 30} for row, doc in enumerate(one.doc)}
+    truth = Judgements.from_highlights({"s": docs, "t": docs, "u": {"A": {"spans": [(0, 9)]}}})
+    results = [(*own,) for own in retrieved]
+    behind = Run.from_results({"u": [("A", 0, 5)], "t": results, "s": results}, name="r")
+    run = read({"u": [[Citation("A", 0, 3)]], "s": answer, "x": answer, "t": answer})
+    found = foveal.evaluate(run, truth, MEASURES, retrieved=behind)
+    alone = foveal.evaluate(
+        read({"t": answer}),
+        one,
+        MEASURES,
+        retrieved=Run.from_results({"t": results}, name="r"),
+    )
+    for topic in (0, 1):
+        assert np.array_equal(found.values[0, topic], alone.values[0, 0], equal_nan=True)
+
+
 # -- the run that answers were made from ---------------------------------------------------------
 
 
