@@ -32,7 +32,6 @@ __all__ = [
     "kill_at",
     "loaded",
     "pid_when",
-    "read",
     "refuse",
     "refuse_at_length",
     "square",
@@ -204,7 +203,3 @@ def fail_at(number: int) -> int:
     if number in (3, 5):
         raise InputError.at("run.bad", "a.run", number, "is bad")
     return number
-
-
-def read(path: str) -> str:
-    return Path(path).read_text()

@@ -13,10 +13,11 @@ Overlap policies: "allow" takes every result as it is, "union" leaves of a resul
 characters that no earlier result covered.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypedDict, Unpack
+from functools import wraps
+from typing import Any, Literal, TypedDict, Unpack
 
 Result = tuple[str, int, int]  # (document, start, end), half-open
 Char = tuple[str, int]  # (document, offset): one character of the collection
@@ -38,9 +39,7 @@ class Doc:
 Gold = Mapping[str, Doc]
 
 
-# --------------------------------------------------------------------------------------------
-# Text
-# --------------------------------------------------------------------------------------------
+# -- Text ------------------------------------------------------------------------------------------
 
 
 def _exact(number: Number) -> Fraction:
@@ -80,10 +79,16 @@ def _relevant_docs(judged: Gold) -> set[str]:
     return {name for name, doc in judged.items() if _highlighted(doc)}
 
 
+def _nan_without_relevant_text(function: Callable[..., float]) -> Callable[..., float]:
+    @wraps(function)
+    def measure(results: Sequence[Result], judged: Gold, **options: Any) -> float:
+        return function(results, judged, **options) if _relevant_chars(judged) else NAN
+
+    return measure
+
+
 def _contributions(results: Sequence[Result], policy: Policy) -> list[list[Char]]:
     """For each result the characters it contributes under the overlap policy, in offset order."""
-    if policy not in ("allow", "union"):
-        raise ValueError(f"unknown overlap policy: {policy!r}")
     contributions: list[list[Char]] = []
     covered: set[Char] = set()
     for result in results:
@@ -96,9 +101,7 @@ def _contributions(results: Sequence[Result], policy: Policy) -> list[list[Char]
     return contributions
 
 
-# --------------------------------------------------------------------------------------------
-# Document level (section 17)
-# --------------------------------------------------------------------------------------------
+# -- Document level (section 17) -------------------------------------------------------------------
 
 
 def _ranked_docs(results: Sequence[Result]) -> list[str]:
@@ -117,20 +120,18 @@ def P(results: Sequence[Result], judged: Gold, *, k: int) -> float:
     return float(Fraction(hits, k))
 
 
+@_nan_without_relevant_text
 def R(results: Sequence[Result], judged: Gold, *, k: int) -> float:
     """Relevant documents among the first k documents / Nrel."""
     relevant = _relevant_docs(judged)
-    if not relevant:
-        return NAN
     hits = sum(doc in relevant for doc in _ranked_docs(results)[:k])
     return float(Fraction(hits, len(relevant)))
 
 
+@_nan_without_relevant_text
 def AP(results: Sequence[Result], judged: Gold) -> float:
     """Sum of the precisions at the relevant retrieved documents / Nrel."""
     relevant = _relevant_docs(judged)
-    if not relevant:
-        return NAN
     hits = 0
     total = Fraction(0)
     for rank, doc in enumerate(_ranked_docs(results), start=1):
@@ -140,9 +141,7 @@ def AP(results: Sequence[Result], judged: Gold) -> float:
     return float(total / len(relevant))
 
 
-# --------------------------------------------------------------------------------------------
-# HiXEval (section 11)
-# --------------------------------------------------------------------------------------------
+# -- HiXEval (section 11) --------------------------------------------------------------------------
 
 
 class HiOptions(TypedDict, total=False):
@@ -163,8 +162,6 @@ def _hixeval(
     policy: Policy = "allow",
 ) -> tuple[Fraction, Fraction]:
     """HiXEval precision and recall after k results (Trel > 0)."""
-    if rval not in ("general", "printed"):
-        raise ValueError(f"unknown rval: {rval!r}")
     a = _exact(alpha)
     relevant = _relevant_chars(judged)
     earlier: list[tuple[set[Char], Fraction]] = []  # characters and rval of each result so far
@@ -187,39 +184,44 @@ def _hixeval(
     return _ratio(total, size), _ratio(total, len(relevant))
 
 
+@_nan_without_relevant_text
 def HiP(results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[HiOptions]) -> float:
     """HiXEval precision; beyond the end of the run the value of the last result."""
-    if not _relevant_chars(judged):
-        return NAN
     return float(_hixeval(results, judged, k, **options)[0])
 
 
+@_nan_without_relevant_text
 def HiR(results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[HiOptions]) -> float:
     """HiXEval recall with Trel the highlighted characters of the documents."""
-    if not _relevant_chars(judged):
-        return NAN
     return float(_hixeval(results, judged, k, **options)[1])
 
 
+@_nan_without_relevant_text
 def HiF(results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[HiOptions]) -> float:
     """Harmonic mean of HiP and HiR (negative if both are, which rval=printed allows)."""
-    if not _relevant_chars(judged):
-        return NAN
     return float(_f_score(*_hixeval(results, judged, k, **options)))
 
 
-# --------------------------------------------------------------------------------------------
-# Character precision and recall, iP, AiP (section 12)
-# --------------------------------------------------------------------------------------------
+# -- Character precision and recall, iP, AiP (section 12) ------------------------------------------
+
+
+class CharOptions(TypedDict, total=False):
+    """What is read: the first k results within a budget of characters or results."""
+
+    k: int | None
+    budget: int | None
+    unit: str
+    policy: Policy
 
 
 def _char_precision_recall(
     results: Sequence[Result],
     judged: Gold,
-    k: int | None,
-    budget: int | None,
-    policy: Policy,
+    *,
+    k: int | None = None,
+    budget: int | None = None,
     unit: str = "characters",
+    policy: Policy = "allow",
 ) -> tuple[Fraction, Fraction]:
     """Precision and recall of the text of the first k results within the budget (Trel > 0)."""
     relevant = _relevant_chars(judged)
@@ -242,50 +244,24 @@ def _within(
     return read
 
 
-def charP(
-    results: Sequence[Result],
-    judged: Gold,
-    *,
-    k: int | None = None,
-    budget: int | None = None,
-    unit: str = "characters",
-    policy: Policy = "allow",
-) -> float:
+@_nan_without_relevant_text
+def charP(results: Sequence[Result], judged: Gold, **options: Unpack[CharOptions]) -> float:
     """Relevant characters / characters of the returned text."""
-    if not _relevant_chars(judged):
-        return NAN
-    return float(_char_precision_recall(results, judged, k, budget, policy, unit)[0])
+    return float(_char_precision_recall(results, judged, **options)[0])
 
 
-def charR(
-    results: Sequence[Result],
-    judged: Gold,
-    *,
-    k: int | None = None,
-    budget: int | None = None,
-    unit: str = "characters",
-    policy: Policy = "allow",
-) -> float:
+@_nan_without_relevant_text
+def charR(results: Sequence[Result], judged: Gold, **options: Unpack[CharOptions]) -> float:
     """Relevant characters of the returned text / Trel."""
-    if not _relevant_chars(judged):
-        return NAN
-    return float(_char_precision_recall(results, judged, k, budget, policy, unit)[1])
+    return float(_char_precision_recall(results, judged, **options)[1])
 
 
+@_nan_without_relevant_text
 def charF(
-    results: Sequence[Result],
-    judged: Gold,
-    *,
-    k: int | None = None,
-    budget: int | None = None,
-    unit: str = "characters",
-    beta: Number = 1,
-    policy: Policy = "allow",
+    results: Sequence[Result], judged: Gold, *, beta: Number = 1, **options: Unpack[CharOptions]
 ) -> float:
     """F_beta of charP and charR."""
-    if not _relevant_chars(judged):
-        return NAN
-    return float(_f_score(*_char_precision_recall(results, judged, k, budget, policy, unit), beta))
+    return float(_f_score(*_char_precision_recall(results, judged, **options), beta))
 
 
 def _interpolated(points: Sequence[tuple[Fraction, Fraction]], x: Fraction) -> Fraction:
@@ -311,6 +287,7 @@ def _char_points(
     return points
 
 
+@_nan_without_relevant_text
 def iP(
     results: Sequence[Result],
     judged: Gold,
@@ -321,26 +298,21 @@ def iP(
     policy: Policy = "allow",
 ) -> float:
     """Interpolated precision at recall x, which is compared exactly."""
-    if not _relevant_chars(judged):
-        return NAN
     points = _char_points(results, judged, policy, budget, unit)
     return float(_interpolated(points, _exact(x)))
 
 
+@_nan_without_relevant_text
 def AiP(
     results: Sequence[Result], judged: Gold, *, points: int = 101, policy: Policy = "allow"
 ) -> float:
     """Mean of iP over equidistant recall points from 0 to 1 (at least two)."""
-    if not _relevant_chars(judged):
-        return NAN
     curve = _char_points(results, judged, policy)
     grid = [Fraction(j, points - 1) for j in range(points)]
     return float(sum(_interpolated(curve, x) for x in grid) / points)
 
 
-# --------------------------------------------------------------------------------------------
-# In context (sections 13 and 14.2)
-# --------------------------------------------------------------------------------------------
+# -- In context (sections 13 and 14.2) -------------------------------------------------------------
 
 
 class ScoreOptions(TypedDict, total=False):
@@ -379,8 +351,6 @@ def _t2i_doc_score(
     policy: Policy,
 ) -> Fraction:
     """Section 13.3: share of relevant text in what a reader of limited patience reads."""
-    if stop not in ("total", "consecutive"):
-        raise ValueError(f"unknown stop: {stop!r}")
     highlighted = _highlighted(doc)
     # Under "allow" text of overlapping parts is read (and counted) again, parts of equal start
     # shorter first; under "union" every character is read once.
@@ -457,6 +427,7 @@ def _size_recalls(results: Sequence[Result], judged: Gold) -> list[Fraction]:
     ]
 
 
+@_nan_without_relevant_text
 def gP(
     results: Sequence[Result],
     judged: Gold,
@@ -466,10 +437,6 @@ def gP(
     **options: Unpack[ScoreOptions],
 ) -> float:
     """Mean score of the first k documents; a shorter run is padded with 0 or keeps its last gP."""
-    if short not in ("pad", "last"):
-        raise ValueError(f"unknown short: {short!r}")
-    if not _relevant_docs(judged):
-        return NAN
     precisions = _generalised_precisions(results, judged, **options)
     if not precisions:
         return 0.0
@@ -480,27 +447,24 @@ def gP(
     return float(precisions[-1] * len(precisions) / k)
 
 
+@_nan_without_relevant_text
 def gR(results: Sequence[Result], judged: Gold, *, k: int) -> float:
     """Share of the relevant documents among the first k documents."""
-    if not _relevant_docs(judged):
-        return NAN
     recalls = _doc_recalls(results, judged)[:k]
     return float(recalls[-1]) if recalls else 0.0
 
 
+@_nan_without_relevant_text
 def gRw(results: Sequence[Result], judged: Gold, *, k: int) -> float:
     """gR': share of Trel that lies in the first k documents, wherever the results point."""
-    if not _relevant_docs(judged):
-        return NAN
     recalls = _size_recalls(results, judged)[:k]
     return float(recalls[-1]) if recalls else 0.0
 
 
+@_nan_without_relevant_text
 def AgP(results: Sequence[Result], judged: Gold, **options: Unpack[ScoreOptions]) -> float:
     """Sum of gP at the ranks of relevant documents / Nrel."""
     relevant = _relevant_docs(judged)
-    if not relevant:
-        return NAN
     precisions = _generalised_precisions(results, judged, **options)
     pairs = zip(_ranked_docs(results), precisions, strict=True)
     return float(sum((gp for name, gp in pairs if name in relevant), Fraction(0)) / len(relevant))
@@ -536,6 +500,7 @@ def AgPw(
     raise ValueError(f"unknown form: {form!r}")
 
 
+@_nan_without_relevant_text
 def igP(
     results: Sequence[Result],
     judged: Gold,
@@ -545,18 +510,12 @@ def igP(
     **options: Unpack[ScoreOptions],
 ) -> float:
     """max{gP[r] : recall at r >= x} over the ranks of the run, 0 if x is never reached."""
-    if recall not in ("gR", "gRw"):
-        raise ValueError(f"unknown recall: {recall!r}")
-    if not _relevant_docs(judged):
-        return NAN
     recalls = (_doc_recalls if recall == "gR" else _size_recalls)(results, judged)
     precisions = _generalised_precisions(results, judged, **options)
     return float(_interpolated(list(zip(recalls, precisions, strict=True)), _exact(x)))
 
 
-# --------------------------------------------------------------------------------------------
-# BEPD (section 14.1)
-# --------------------------------------------------------------------------------------------
+# -- BEPD (section 14.1) ---------------------------------------------------------------------------
 
 
 def BEPD(
@@ -587,9 +546,7 @@ def BEPD(
     return float(total / len(beps))
 
 
-# --------------------------------------------------------------------------------------------
-# T2I, tolerance to irrelevance (section 16)
-# --------------------------------------------------------------------------------------------
+# -- T2I, tolerance to irrelevance (section 16) ----------------------------------------------------
 
 
 class ReadOptions(TypedDict, total=False):
@@ -634,8 +591,6 @@ def _readings(
     lengths: Mapping[str, int] | None = None,
 ) -> list[_Reading]:
     """Simulate the user, result by result and character by character."""
-    if T < 1 or mode not in ("first", "read") or reread not in ("cost", "skip"):
-        raise ValueError(f"invalid options: T={T!r}, mode={mode!r}, reread={reread!r}")
     relevant = _relevant_chars(judged)
     seen: set[Char] = set()
     found: set[Char] = set()
@@ -665,10 +620,9 @@ def _readings(
     return readings
 
 
+@_nan_without_relevant_text
 def T2I(results: Sequence[Result], judged: Gold, **options: Unpack[ReadOptions]) -> float:
     """Average precision over the passages."""
-    if not _relevant_chars(judged):
-        return NAN
     hits = 0
     total = Fraction(0)
     for rank, reading in enumerate(_readings(results, judged, **options), start=1):
@@ -677,59 +631,52 @@ def T2I(results: Sequence[Result], judged: Gold, **options: Unpack[ReadOptions])
     return float(total / len(_passages(judged)))
 
 
+@_nan_without_relevant_text
 def T2IP(
     results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[ReadOptions]
 ) -> float:
     """Results among the first k that find a new passage / k."""
-    if not _relevant_chars(judged):
-        return NAN
     hits = sum(reading.new > 0 for reading in _readings(results[:k], judged, **options))
     return float(Fraction(hits, k))
 
 
+@_nan_without_relevant_text
 def T2IR(
     results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[ReadOptions]
 ) -> float:
     """Share of the passages found from the first k results."""
-    if not _relevant_chars(judged):
-        return NAN
     found = sum(reading.new for reading in _readings(results[:k], judged, **options))
     return float(Fraction(found, len(_passages(judged))))
 
 
+@_nan_without_relevant_text
 def T2Ieffort(
     results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[ReadOptions]
 ) -> float:
     """Characters read from the first k results, cumulated."""
-    if not _relevant_chars(judged):
-        return NAN
     return float(sum(reading.read for reading in _readings(results[:k], judged, **options)))
 
 
+@_nan_without_relevant_text
 def T2IcharP(
     results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[ReadOptions]
 ) -> float:
     """Useful / read characters from the first k results, 0 if nothing was read."""
-    if not _relevant_chars(judged):
-        return NAN
     readings = _readings(results[:k], judged, **options)
     return float(_ratio(sum(r.useful for r in readings), sum(r.read for r in readings)))
 
 
+@_nan_without_relevant_text
 def T2IcharR(
     results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[ReadOptions]
 ) -> float:
     """Useful characters read from the first k results / Trel."""
     relevant = _relevant_chars(judged)
-    if not relevant:
-        return NAN
     readings = _readings(results[:k], judged, **options)
     return float(Fraction(sum(r.useful for r in readings), len(relevant)))
 
 
-# --------------------------------------------------------------------------------------------
-# Overlap indicators (sections 18, 1.3 and 29)
-# --------------------------------------------------------------------------------------------
+# -- Overlap indicators (sections 18, 1.3 and 29) --------------------------------------------------
 
 
 def _intersect(a: Result, b: Result) -> bool:
@@ -779,9 +726,7 @@ def Redundancy(results: Sequence[Result], judged: Gold, *, k: int | None = None)
     return float(1 - Fraction(len(set(text)), len(text))) if text else 0.0
 
 
-# --------------------------------------------------------------------------------------------
-# judged and the counts (sections 28 and 29)
-# --------------------------------------------------------------------------------------------
+# -- judged and the counts (sections 28 and 29) ----------------------------------------------------
 
 
 def judged(results: Sequence[Result], judged: Gold, *, k: int) -> float:

@@ -1,11 +1,9 @@
 """Naive reference implementation of GR, EPRUM, EPRUMk and PRUM (METRICS.md, section 15).
 
-Two oracles share nothing with the package under test. `Enumeration` goes through every combination
-of events, which result led to which target, and is the definition itself; it serves for a handful
-of pairs. `Recursion` multiplies the distribution anew at every rank, with plain lists and exact
-fractions if probabilities are given as such; it serves for small campaigns.
+The oracle shares nothing with the package under test: `Recursion` multiplies the distribution anew
+at every rank, with plain lists and exact fractions if probabilities are given as such.
 
-Below them, every measure has the signature ``name(results, judged, **keywords) -> float`` of
+Below it, every measure has the signature ``name(results, judged, **keywords) -> float`` of
 `naive`, on one topic with best entry points or highlighted passages as targets.
 """
 
@@ -13,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import product
 from math import ceil, fsum
 
 import naive
@@ -24,75 +21,7 @@ Matrix = Sequence[Sequence[Number]]
 Target = tuple[str, int, int]  # a best entry point has no length
 
 
-# --------------------------------------------------------------------------------------------
-# From probabilities to measures
-# --------------------------------------------------------------------------------------------
-
-
-class Enumeration:
-    """Every course of events, each with its probability."""
-
-    def __init__(self, p: Matrix, weight: Sequence[Number]) -> None:
-        self.weight = weight
-        self.ranks = len(p)
-        pairs = [(k, x) for k in range(len(p)) for x in range(len(weight))]
-        self.courses: list[tuple[Number, list[Number]]] = []
-        """Probability, and the weight seen after 0, 1, 2, ... ranks."""
-        open_pairs = [(k, x) for k, x in pairs if 0 < p[k][x] < 1]
-        certain = {(k, x) for k, x in pairs if p[k][x] == 1}
-        for outcome in product([True, False], repeat=len(open_pairs)):
-            happened = {pair for pair, yes in zip(open_pairs, outcome, strict=True) if yes}
-            probability: Number = 1
-            for (k, x), yes in zip(open_pairs, outcome, strict=True):
-                probability *= p[k][x] if yes else 1 - p[k][x]
-            self.courses.append((probability, self._seen(happened | certain)))
-
-    def _seen(self, events: set[tuple[int, int]]) -> list[Number]:
-        after = []
-        for rank in range(self.ranks + 1):
-            targets = {x for k, x in events if k < rank}
-            after.append(sum((self.weight[x] for x in targets), start=Fraction(0)))
-        return after
-
-    def tail(self, k: int, wanted: Number) -> float:
-        """P(F_k >= wanted)."""
-        return fsum(float(q) for q, seen in self.courses if seen[k] >= wanted)
-
-    def expected_recall(self, k: int) -> float:
-        total = sum(self.weight, start=Fraction(0))
-        k = min(k, self.ranks)
-        return fsum(float(q * seen[k] / total) for q, seen in self.courses)
-
-    def _arrival(self, seen: Sequence[Number], wanted: Number) -> int | None:
-        return next((k for k, value in enumerate(seen) if value >= wanted), None)
-
-    def expected_precision(self, wanted: Number, shortest: int) -> float:
-        """E[min(1, s / K)]; 0 in a course of events in which it is never reached."""
-        values = []
-        for probability, seen in self.courses:
-            k = self._arrival(seen, wanted)
-            values.append(float(probability) * (0.0 if k is None else min(1.0, shortest / k)))
-        return fsum(values)
-
-    def precision_of_means(self, wanted: Number, shortest: int) -> float:
-        """s / E[K], 0 if K may be infinite."""
-        mean = 0.0
-        for probability, seen in self.courses:
-            k = self._arrival(seen, wanted)
-            if k is None and probability > 0:
-                return 0.0
-            mean += float(probability) * (k or 0)
-        return min(1.0, shortest / mean)
-
-    def prum(self, wanted: Number) -> float:
-        """Expected number of results that show something new / expected number consulted."""
-        fresh, consulted = [], []
-        for probability, seen in self.courses:
-            for k in range(1, self.ranks + 1):
-                if seen[k - 1] < wanted:
-                    consulted.append(float(probability))
-                    fresh.append(float(probability) * (seen[k] > seen[k - 1]))
-        return fsum(fresh) / fsum(consulted) if fsum(consulted) > 0 else 0.0
+# -- From probabilities to measures ----------------------------------------------------------------
 
 
 class Recursion:
@@ -150,9 +79,7 @@ class Recursion:
         return float(fresh / consulted) if consulted else 0.0
 
 
-# --------------------------------------------------------------------------------------------
-# From a campaign to probabilities
-# --------------------------------------------------------------------------------------------
+# -- From a campaign to probabilities --------------------------------------------------------------
 
 
 def targets_of(judged: naive.Gold, kind: str) -> list[Target]:

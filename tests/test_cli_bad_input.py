@@ -7,12 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command import QRELS, RUN, assert_refused, call, evaluate, write_toy
-
-JSON_RUN = """\
-{"type":"header","format":"foveal-run","run":"mine"}
-{"topic":"toy","doc":"D1","start":20,"end":40}
-"""
+from command import RUN, assert_refused, call, evaluate, write_toy
 
 
 @pytest.fixture
@@ -20,154 +15,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in, with good judgements in qrels and a good run in run."""
     monkeypatch.chdir(tmp_path)
     return write_toy(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("toy Q0 D3 3 1 mine 0", "7 fields found, expected 8: topic Q0 doc rank rsv runid start"),
-        ("toy Q0 D3 3 1 mine 0 5 5", "9 fields found, expected 8: topic Q0 doc rank rsv runid"),
-        ("toy Q0 D3 3 high mine 0 5", "score 'high' is not a finite number"),
-        ("toy Q0 D3 3 NaN mine 0 5", "score 'NaN' is not a finite number"),
-        ("toy Q0 D3 3 inf mine 0 5", "score 'inf' is not a finite number"),
-        (
-            "toy Q0 D3 3 1 mine -4 5",
-            "start -4 is not a whole number from 0 to 1099511627776",
-        ),
-        ("toy Q0 D3 3 1 mine four 5", "start 'four' is not a whole number"),
-        ("toy Q0 D3 3 1 mine 4 -5", "length -5 is not a whole number from"),
-        ("toy Q0 D3 3 1 mine 4 five", "length 'five' is not a whole number"),
-        ("all Q0 D3 3 1 mine 4 5", "a topic may not be called 'all'"),
-        (
-            "toy Q0 D3 3 1 mine 30 20",
-            "the result ends at 50, past the end of document 'D3' of 40 characters (--lenient",
-        ),
-        ("toy Q0 D1 3 1 mine 20 20", "repeats the result on line 1 (topic 'toy', document 'D1')"),
-        ("toy Q0 D1 3 1 mine 30 20", "overlaps the result on line 1 (topic 'toy', document 'D1')"),
-    ],
-)
-def test_a_bad_result_is_named_with_its_line(
-    line: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "run").write_text(f"{RUN}# comment\n{line}\n")
-    outcome = evaluate(capsys, "run", "-j", "qrels", "-m", "iP@0.01")
-    assert_refused(outcome, f"run:4: {message}")
-
-
-def test_an_end_before_its_start_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = '{"topic":"toy","doc":"D2","start":9,"end":5}\n'
-    (folder / "run").write_text(JSON_RUN + line)
-    outcome = evaluate(capsys, "run", "-j", "qrels", "-m", "iP@0.01")
-    assert_refused(outcome, "run:3: end 5 is before start 9")
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("toy Q0 D4 40", "fewer than 5 fields; expected topic Q0 doc relchars doclen"),
-        ("toy Q0 D4 many 40", "relevant characters 'many' is not a whole number from"),
-        ("toy Q0 D1 0 100", "topic 'toy', document 'D1' is already judged on line 1"),
-        ("toy Q0 D2 50 50 0 0:50", "topic 'toy', document 'D2' is already judged on line 2"),
-        ("toy Q0 D4 30 40 0 0:20", "30 relevant characters, but the passages hold 20"),
-        ("toy Q0 D4 30 20 0 0:20", "30 relevant characters, but the passages hold 20"),
-        ("toy Q0 D4 20 40 0 30:20", "a passage ends past the document's length 40"),
-        ("new Q0 D1 0 90", "document 'D1' is 90 characters long here, but 100 on line 1"),
-    ],
-)
-def test_a_bad_judgement_is_named_with_its_line(
-    line: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "qrels").write_text(f"{QRELS}{line}\n")
-    outcome = evaluate(capsys, "run", "-j", "qrels", "-m", "iP@0.01")
-    assert_refused(outcome, f"qrels:4: {message}")
-
-
-@pytest.mark.parametrize(
-    ("run", "args", "message"),
-    [
-        (
-            RUN + "toy Q0 D1 3 1 mine 50 9\n",
-            ("-m", "gP@5"),
-            "run:3: results of one document are interleaved with others, first on line 1 (topic",
-        ),
-        (
-            RUN + "toy Q0 D2 3 1 mine 0 0\n",
-            ("-t", "2009.BestInContext"),
-            "run:3: a second result of one document after line 2 (topic 'toy', document 'D2');",
-        ),
-        (
-            RUN + "toy Q0 D4 3 1 mine 0 931\n",
-            ("-t", "2010.RestrictedFocused"),
-            "run:3: more than 1000 characters are returned for this topic from here on",
-        ),
-        ("# nothing\n", ("-m", "AP"), "run: the run is empty"),
-        (
-            "other Q0 D1 1 3 mine 20 20\n",
-            ("-m", "AP"),
-            "run: no topic in common with the judgements; the run has other, the judgements toy",
-        ),
-    ],
-    ids=["interleaved", "two of one", "too long", "empty", "no topic in common"],
-)
-def test_a_run_that_the_task_forbids_is_refused(
-    run: str, args: tuple[str, ...], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "run").write_text(run)
-    assert_refused(evaluate(capsys, "run", "-j", "qrels", *args), message)
-
-
-def test_empty_judgements_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "qrels").write_text("\n")
-    outcome = evaluate(capsys, "run", "-j", "qrels", "-m", "AP")
-    assert_refused(outcome, "qrels: the judgements are empty")
-
-
-@pytest.mark.parametrize(
-    ("run", "args", "warning"),
-    [
-        (
-            "toy Q0 D2 1 1 mine 40 20\n",
-            ("-m", "charP", "--lenient"),
-            "results clipped at the end of their document: 1",
-        ),
-        (
-            RUN + "toy Q0 D2 3 1 mine 0 50\n",
-            ("-m", "HiP@5"),
-            "results that repeat an earlier one: 1",
-        ),
-        (
-            RUN + "toy Q0 D1 3 1 mine 50 9\n",
-            ("-m", "gP@5", "--regroup"),
-            "interleaved documents regrouped: 1",
-        ),
-        (RUN + "toy Q0 D4 3 1 mine 3 0\n", ("-m", "charP"), "results without length: 1"),
-        (RUN + "x Q0 D1 3 1 mine 3 5\n", ("-m", "charP"), "topics without judgements, 1: x"),
-        (
-            RUN + "toy Q0 D2 3 1 mine 0 50\n",
-            ("-m", "charP", "--overlap", "drop"),
-            "results that overlap an earlier one dropped: 1",
-        ),
-    ],
-)
-def test_what_is_odd_but_acceptable_is_warned_about(
-    run: str, args: tuple[str, ...], warning: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "run").write_text(run)
-    outcome = evaluate(capsys, "run", "-j", "qrels", *args)
-    assert outcome.code == 0
-    assert f"warning: mine: {warning}" in outcome.err
-    assert Path("out").exists()
-
-
-def test_lenient_clips_at_the_end_of_the_document(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "run").write_text("toy Q0 D2 1 1 mine 40 20\ntoy Q0 D2 2 1 mine 70 20\n")
-    args = ("-j", "qrels", "-m", "ret_size", "-m", "rel_ret_size", "--lenient", "-f", "tsv")
-    outcome = call(capsys, "evaluate", "run", *args)
-    values = [line.split("\t")[-1] for line in outcome.out.splitlines()[1:]]
-    assert values == ["10.0", "10.0"]
-    assert "results clipped at the end of their document: 2" in outcome.err
 
 
 def test_two_runs_of_one_name_are_refused_unless_their_stems_differ(
@@ -209,14 +56,6 @@ def test_at_most_20_problems_are_listed_and_the_others_counted(
     outcome = evaluate(capsys, "run", "-j", "qrels", "-m", "AP")
     lines = [f"run:{line}: 1 fields found, expected 8" for line in range(3, 23)]
     assert_refused(outcome, *lines, "... and 13 more problems")
-
-
-def test_problems_found_by_other_processes_are_reported_alike(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "other").write_text("toy Q0 D1 1 bad other 0 9\n")
-    outcome = evaluate(capsys, "run", "other", "-j", "qrels", "-m", "AP", "-w", "2")
-    assert_refused(outcome, "other:1: score 'bad' is not a finite number")
 
 
 def test_an_output_that_cannot_be_written_is_named(

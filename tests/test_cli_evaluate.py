@@ -40,41 +40,6 @@ def values(capsys: pytest.CaptureFixture[str], *args: str) -> list[float]:
     return [float(row[3]) for row in rows(capsys, *args)]
 
 
-def test_a_table_names_measures_as_asked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ("-m", "MAgP(beta=0.25)", "-m", "MAP", "-m", "iP@0.10", "-m", "iP@curve")
-    shown = call(capsys, "evaluate", "some", "-j", "three", *asked, "-f", "table").out
-    assert shown.splitlines()[0].split() == ["run", "MAgP(beta=0.25)", "MAP", "iP@0.10"]
-    assert shown.endswith("\n\nNot in the table: iP@curve, 100 points; see -f tsv.\n")
-    assert {row[2] for row in rows(capsys, "some", "-j", "three", *asked[:4])} == {
-        "AgP(beta=0.25)",
-        "AP",
-    }
-
-
-def test_rows_come_by_run_topic_and_measure_with_all_last(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    args = ("some", "other", "-j", "three", "-m", "charR", "-m", "num_ret", "-q")
-    assert rows(capsys, *args) == [
-        ("some", "1", "charR", "nan"),
-        ("some", "1", "num_ret", "0.0"),
-        ("some", "9", "charR", "1.0"),
-        ("some", "9", "num_ret", "1.0"),
-        ("some", "10", "charR", "0.5"),
-        ("some", "10", "num_ret", "1.0"),
-        ("some", "all", "charR", "0.75"),
-        ("some", "all", "num_ret", "2.0"),
-        ("other", "1", "charR", "nan"),
-        ("other", "1", "num_ret", "0.0"),
-        ("other", "9", "charR", "1.0"),
-        ("other", "9", "num_ret", "1.0"),
-        ("other", "10", "charR", "0.0"),
-        ("other", "10", "num_ret", "0.0"),
-        ("other", "all", "charR", "0.5"),
-        ("other", "all", "num_ret", "1.0"),
-    ]
-
-
 def test_topics_that_are_not_all_numbers_come_by_code_point(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,16 +61,6 @@ def test_the_topic_policy_says_which_topics_are_averaged(
     assert values(capsys, *args) == [some, other]
 
 
-def test_only_counted_topics_have_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = rows(capsys, "some", "other", "-j", "three", "-m", "AP", "-q", "--topics", "both")
-    assert [row[:2] for row in found] == [
-        ("some", "9"),
-        ("some", "all"),
-        ("other", "9"),
-        ("other", "all"),
-    ]
-
-
 @pytest.mark.parametrize("wanted", ["9,10", "9 10", "@list"])
 def test_only_some_topics_are_evaluated(
     wanted: str, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -115,76 +70,12 @@ def test_only_some_topics_are_evaluated(
     assert [row[1] for row in found] == ["9", "10", "all"]
 
 
-def test_wanted_topics_without_judgements_are_warned_about(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    outcome = call(
-        capsys, "evaluate", "some", "-j", "three", "-m", "AP", "--only-topics", "9,nine", "-q"
-    )
-    assert "warning: topics wanted but not judged: nine" in outcome.err
-    assert len(outcome.out.splitlines()) == 3
-
-
-def test_missing_undefined_and_unjudged_topics_are_warned_about(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    outcome = call(capsys, "evaluate", "other", "-j", "three", "-m", "AP")
-    assert outcome.err.splitlines() == [
-        "warning: other: topics without judgements, 1: 77",
-        "warning: other: judged topics without a result, scored 0: 2",
-        "warning: topics with nothing relevant, not averaged (all measures), 1: 1",
-    ]
-
-
 def test_a_long_run_is_cut_with_a_warning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     args = ("evaluate", "run", "-j", "qrels", "-m", "num_ret", "-m", "ret_size", "-f", "tsv")
     outcome = call(capsys, *args, "--max-results", "1")
     assert [line.split("\t")[3] for line in outcome.out.splitlines()[1:]] == ["1.0", "20.0"]
     assert outcome.err == "warning: mine: topics cut at 1 results: 1\n"
     assert call(capsys, *args, "--max-results", "2").err == ""
-
-
-OVERLAPPING = """\
-toy Q0 D1 1 3 mine 20 20
-toy Q0 D1 2 2 mine 0 60
-toy Q0 D2 3 1 mine 0 50
-"""
-
-
-@pytest.mark.parametrize(
-    ("policy", "measures", "expected"),
-    [
-        ("union", "charP@1 charP@2 charP@3", [1, 0.5, 80 / 110]),
-        ("union", "charR@1 charR@2 charR@3", [20 / 90, 30 / 90, 80 / 90]),
-        ("allow", "charR@1 charR@2 charR@3", [20 / 90, 50 / 90, 100 / 90]),
-        ("allow", "charP@3 ret_size", [100 / 130, 130]),
-        ("drop", "charP@1 charP@2 charP@3", [1, 1, 1]),
-        ("drop", "charR@1 charR@2 ret_size", [20 / 90, 70 / 90, 70]),
-        ("union", "ret_size rel_ret_size", [110, 80]),
-    ],
-)
-def test_overlap_policies_on_the_run_p2_s1_D2(
-    policy: str,
-    measures: str,
-    expected: list[float],
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """METRICS 1.3: P = 1, .5, .7273; R = .2222, .3333, .8889; ignoring overlap 1.1111."""
-    (folder / "run").write_text(OVERLAPPING)
-    named = [part for measure in measures.split() for part in ("-m", measure)]
-    found = values(capsys, "run", "-j", "qrels", *named, "--overlap", policy)
-    assert found == pytest.approx(expected, abs=1e-12)
-
-
-def test_overlap_error_forbids_it_also_where_the_measure_would_allow_it(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "run").write_text(OVERLAPPING)
-    assert call(capsys, "evaluate", "run", "-j", "qrels", "-m", "HiP@2").code == 0
-    outcome = call(capsys, "evaluate", "run", "-j", "qrels", "-m", "HiP@2", "--overlap", "error")
-    assert outcome.code == 2
-    assert outcome.err.startswith("run:2: overlaps the result on line 1")
 
 
 ASSESSED = """\
@@ -252,27 +143,6 @@ def test_without_an_entry_point_in_the_shared_text_there_is_none(
     assert values(capsys, *args, "--assessors", "intersection") == [1, 0.25]
 
 
-def test_each_assessor_gets_rows_of_its_own(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "assessed").write_text(ASSESSED)
-    found = rows(capsys, "run", "-j", "assessed", "-m", "rel_ret_size", "--assessors", "each")
-    assert [(row[0], row[3]) for row in found] == [
-        ("mine[ann]", "10.0"),
-        ("mine[bob]", "20.0"),
-        ("mine[eve]", "20.0"),
-    ]
-
-
-def test_several_assessors_are_warned_about_unless_one_chose(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "assessed").write_text(ASSESSED)
-    args = ("evaluate", "run", "-j", "assessed", "-m", "rel_size")
-    assert "warning: 3 assessors, several for some documents" in call(capsys, *args).err
-    assert call(capsys, *args, "--assessors", "majority").err == ""
-
-
 def test_judgements_come_from_a_directory_or_several_files(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -298,16 +168,6 @@ def test_the_ir_metadata_of_a_run_is_kept(
     inputs = json.loads(call(capsys, *arguments, *options).out)["meta"]["inputs"]
     found = [own.get("ir_metadata") for own in inputs]
     assert found == [None, "platform:\n  hardware: x\n", None]
-
-
-def test_two_processes_give_the_same_bytes_as_one(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    args = ("evaluate", "some", "other", "run", "-j", "three", "-j", "qrels", "-q")
-    measures = ("-m", "AP", "-m", "iP@0.10", "-m", "num_ret", "-f", "json")
-    alone = call(capsys, *args, *measures, "-w", "1")
-    assert alone.code == 0
-    assert call(capsys, *args, *measures, "-w", "2") == alone
 
 
 def test_a_task_names_measures_and_a_run_that_declares_another_is_warned_about(

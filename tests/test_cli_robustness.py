@@ -147,11 +147,7 @@ def test_a_python_number_of_5000_digits_is_refused() -> None:
         ("evaluate", LONG, "-j", "qrels", "-m", "charP"),
         ("evaluate", "run", "-j", LONG, "-m", "charP"),
         (*SCORE, "-o", LONG),
-        (*SCORE, "--summary", LONG),
-        ("compare", "run", LONG, "-j", "qrels", "-m", "charP"),
         ("pool", "run", "-o", LONG),
-        ("report", LONG, "-j", "qrels", "-o", "out", "-m", "charP"),
-        ("convert", LONG, "out", "--to", "jsonl"),
         ("convert", "run", LONG, "--to", "jsonl"),
         ("validate", "run", "--topics-file", LONG),
         ("simulate", "-j", "qrels", "-o", LONG),
@@ -164,14 +160,6 @@ def test_a_name_that_is_too_long_is_refused(
     assert line.startswith(LONG)
     assert "File name too long" in line
     assert sorted(path.name for path in folder.iterdir()) == ["qrels", "run"]
-
-
-def test_long_names_in_python(folder: Path) -> None:
-    for read in (foveal.read_run, foveal.read_judgements, foveal.read_topics):
-        with pytest.raises(foveal.InputError, match="File name too long"):
-            read(LONG)
-    with pytest.raises(foveal.InputError, match="File name too long"):
-        foveal.write_run(foveal.read_run("run"), LONG, "fol")
 
 
 @pytest.mark.parametrize(
@@ -273,41 +261,6 @@ def test_a_summary_is_added_to_what_is_there(
     text = (folder / "old.md").read_text()
     assert text.startswith("# Before\n")
     assert text.count("charP") >= 2
-
-
-def test_sigterm_ends_processes_and_removes_their_files(folder: Path) -> None:
-    lines = (f"{t} Q0 D{r} {r} 1 mine 0 9\n" for t in range(100) for r in range(1, 2000))
-    (folder / "run").write_text("".join(lines))
-    lines = (f"{t} Q0 D{r} 9 99 0 0:9\n" for t in range(100) for r in range(1, 50))
-    (folder / "qrels").write_text("".join(lines))
-    for i in range(40):
-        (folder / f"{i}.run").symlink_to("run")
-    room = folder / "room"
-    room.mkdir()
-    runs = [f"{i}.run" for i in range(40)]
-    command = [sys.executable, "-m", "foveal", "evaluate", *runs, "-j", "qrels"]
-    command += ["-m", "AiP", "-w", "2", "-o", "out"]
-    with started(command, env={**os.environ, "TMPDIR": str(room)}) as process:
-        # Python first writes a file of another name, to see whether it may.
-        until(lambda: any(room.glob("foveal-*")), "a temporary file")
-        process.send_signal(signal.SIGTERM)
-        assert process.wait() == 128 + signal.SIGTERM
-        until(lambda: not _others(process.pid), "the end of its processes")
-    assert list(room.iterdir()) == []
-    assert not [path.name for path in folder.iterdir() if path.name.startswith((".", "out"))]
-
-
-def _others(group: int) -> list[str]:
-    """Processes of a group that still run."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = place.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended
-            continue
-        if fields[2] == str(group) and fields[0] != "Z":
-            found.append(place.parent.name)
-    return found
 
 
 def test_sigterm_leaves_nothing_of_an_index_that_has_not_begun(folder: Path) -> None:

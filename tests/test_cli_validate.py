@@ -46,19 +46,6 @@ def test_problems_are_listed_and_the_exit_code_is_1(capsys: pytest.CaptureFixtur
     assert (outcome.code, outcome.err) == (1, "")
 
 
-def test_bad_lines_and_what_is_wrong_with_the_others_come_together(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    write(run="1 Q0 d 1 9 a 0 4\n1 Q0 d 2 x a 0 4\n1 Q0 e 3\n1 Q0 e 4 8 a -1 4\n1 Q0 d 5 7 a 2 4\n")
-    outcome = call(capsys, "validate", "run", "-t", "2009.Focused")
-    assert outcome.out.splitlines() == [
-        "run:2: score 'x' is not a finite number [run.score]",
-        "run:3: 4 fields found, expected 8: topic Q0 doc rank rsv runid start length [line.fields]",
-        "run:4: start -1 is not a whole number from 0 to 1099511627776 [span.offset]",
-        "run:5: overlaps the result on line 1 (topic '1', document 'd') [run.overlap]",
-    ]
-
-
 def test_a_table_shows_20_lines_of_a_file_and_counts_the_others(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -77,12 +64,6 @@ def test_a_table_shows_20_lines_of_a_file_and_counts_the_others(
     assert outcome.err.startswith("2 files, ")
     outcome = call(capsys, "validate", "one", "-f", "json")
     assert [found["line"] for found in json.loads(outcome.out)] == [*range(3, 54)]
-
-
-def test_20_problems_need_no_count(capsys: pytest.CaptureFixture[str]) -> None:
-    write(run=GOOD + "1 Q0 d 2 x mine 0 4\n" * 20)
-    lines = call(capsys, "validate", "run").out.splitlines()
-    assert (len(lines), lines[-1]) == (20, "run:22: score 'x' is not a finite number [run.score]")
 
 
 def test_a_file_that_cannot_be_opened_is_a_problem_among_others(
@@ -162,46 +143,6 @@ def test_tags_that_the_collection_does_not_know(capsys: pytest.CaptureFixture[st
             "did you mean 'sec'? [topics.unknown_tag]"
         ),
     ]
-
-
-JUDGED = "1 Q0 long 5 3000 0 0:5\n1 Q0 short 5 300 0 0:5\n"
-WHOLE = '{"topic":"1","doc":"short"}\n'
-PASSAGE = '{"topic":"1","doc":"short","start":5,"end":20}\n'
-RUNS = {
-    "passage in passage": ("1 Q0 long 1 9 r 0 9\n1 Q0 long 2 8 r 4 2\n", 2, 2),
-    "empty in passage": ("1 Q0 long 1 9 r 0 9\n1 Q0 long 2 8 r 4 0\n", 0, 0),
-    "passage around empty": ("1 Q0 long 1 9 r 4 0\n1 Q0 long 2 8 r 0 9\n", 0, 0),
-    "empty twice": ("1 Q0 long 1 9 r 4 0\n1 Q0 long 2 8 r 4 0\n", 2, 2),
-    "whole document first": (WHOLE + PASSAGE.replace("short", "long"), 0, 0),
-    "passage in whole document": (WHOLE + PASSAGE, 2, 2),
-    "whole document around passage": (PASSAGE + WHOLE, 2, 2),
-    "empty in whole document": (WHOLE + PASSAGE.replace("20", "5"), 0, 0),
-    "whole document within the limit": ("1 Q0 short 1 9 r\n", 0, 0),
-    "whole document over the limit": ("1 Q0 short 1 9 r\n1 Q0 long 2 8 r\n", 0, 2),
-    "passage over the limit": ("1 Q0 long 1 9 r 0 1001\n", 0, 2),
-}
-
-
-@pytest.mark.parametrize("name", RUNS)
-@pytest.mark.parametrize("task", ["2009.Focused", "2010.RestrictedFocused"])
-def test_validate_refuses_what_evaluate_refuses(
-    name: str, task: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text, focused, restricted = RUNS[name]
-    code = focused if task == "2009.Focused" else restricted
-    documents = [{"doc": "long", "text": "x" * 3000}, {"doc": "short", "text": "x" * 300}]
-    write(
-        run=text, judged=JUDGED, **{"docs.jsonl": "".join(json.dumps(d) + "\n" for d in documents)}
-    )
-    assert call(capsys, "index", "docs.jsonl", "-o", "docs.fvx").code == 0
-    with_index = "-t", task, "-C", "docs.fvx"
-    scored = call(capsys, "evaluate", "run", "-j", "judged", *with_index)
-    assert scored.code == code, scored
-    assert call(capsys, "evaluate", "run", "-j", "judged", "-t", task).code == code
-    assert call(capsys, "validate", "run", *with_index).code == (1 if code else 0)
-    # Without the index validate does not know the length of a whole document.
-    unknown = task == "2010.RestrictedFocused" and "whole" in name
-    assert call(capsys, "validate", "run", "-t", task).code == (1 if code or unknown else 0)
 
 
 def test_a_limit_needs_the_length_of_every_result(capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,18 +61,6 @@ def test_bytes_are_the_same_whatever_the_number(
     assert call(capsys, *command, "-w", "2") == expected
 
 
-def test_three_processes_of_its_own(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ok = call(capsys, *EVALUATE)
-    assert ok.code == 0
-    assert len([line for line in ok.err.splitlines() if line.startswith("warning: ")]) > 5
-    assert call(capsys, *EVALUATE, "-w", "3") == ok
-
-
-def test_the_first_bad_run(here: Path, kept: None, capsys: pytest.CaptureFixture[str]) -> None:
-    bad = call(capsys, *EVALUATE, "runs/bad.run", "runs/no.run", "-w", "2")
-    assert_refused(bad, "runs/bad.run:1: ")
-
-
 def test_the_library_with_processes(here: Path, processes: Processes) -> None:
     """Files and objects, assessors one by one, judgements of a directory."""
     runs = [foveal.read_run(path) for path in RUNS[1:3]]

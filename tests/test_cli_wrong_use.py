@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import QRELS, RUN, assert_refused, call, evaluate, write_toy
+from command import assert_refused, call, evaluate, write_toy
 
 
 @pytest.fixture
@@ -17,49 +17,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in, with good judgements in qrels and a good run in run."""
     monkeypatch.chdir(tmp_path)
     return write_toy(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("measure", "message"),
-    [
-        ("charX", "unknown measure 'charX'; did you mean charR or charP or charF?"),
-        ("gP(beat=2)@5", "gP has no parameter 'beat'; it takes score, beta, n, irr, stop, short"),
-        ("gP(beta=x)@5", "gP: parameter beta=x is not possible; expected a number from 0"),
-        ("gP(score=G)@5", "gP: parameter score=G is not possible; expected F or BEP or T2I"),
-        ("AP(k=1)", "AP has no parameter 'k'; it takes none"),
-        ("P@0", "P@0 is not possible; expected a rank, a whole number from 1"),
-        ("P@2.5", "P@2.5 is not possible; expected a rank"),
-        ("iP@1.5", "iP@1.5 is not possible; expected a recall level from 0 to 1"),
-        ("iP@x", "iP@x is not possible; expected a recall level from 0 to 1"),
-        ("AP@5", "AP takes no cut-off; AP@5 is not possible"),
-        ("P", "P needs a rank cut-off, as in P@10"),
-        ("AP@curve", "AP has no curve"),
-        ("gP(beta=1@5", "cannot read measure 'gP(beta=1@5'; expected Name(parameter=value,...)@"),
-    ],
-)
-def test_an_impossible_measure_is_refused_with_what_is_possible(
-    measure: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    outcome = evaluate(capsys, "run", "-j", "qrels", "-m", measure)
-    assert_refused(outcome, f"foveal: {message}")
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (("-t", "2009.Focus"), "unknown task '2009.Focus'; did you mean 2009.Focused"),
-        (
-            ("-m", "AP", "--only-topics", "x,y"),
-            "none of the wanted topics is left; topics wanted but not judged: x, y",
-        ),
-        (("-m", "AP", "--assessors", "ann"), "no assessor 'ann' in the judgements"),
-        (("-m", "AP", "--assessors", "each"), "--assessors each: the judgements name no assessor"),
-    ],
-)
-def test_wrong_use_is_refused(
-    args: tuple[str, ...], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert_refused(evaluate(capsys, "run", "-j", "qrels", *args), f"foveal: {message}")
 
 
 @pytest.mark.parametrize(
@@ -80,31 +37,6 @@ def test_a_wrong_command_line_is_explained(
     assert outcome.code == 2
     assert message in outcome.err
     assert outcome.out == ""
-
-
-@pytest.mark.parametrize(
-    ("qrels", "run", "measure", "where", "supplied_by"),
-    [
-        ("toy 0 D1 1\n", RUN, "iP@0.01", "qrels", "judgements with highlighted passages"),
-        ("toy Q0 D1 9 99 -1 0:9\n", RUN, "BEPD", "qrels", "judgements that give a BEP"),
-        (QRELS, "toy Q0 D9 1 1 r 0 9\n", "T2Ieffort@5", "run:1", "judgements that give a length"),
-        (QRELS, RUN, "HiR(trel=elements)@5", "qrels", "JSON Lines judgements with elements"),
-    ],
-)
-def test_a_measure_whose_inputs_are_missing_names_what_would_supply_them(
-    qrels: str,
-    run: str,
-    measure: str,
-    where: str,
-    supplied_by: str,
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    (folder / "qrels").write_text(qrels)
-    (folder / "run").write_text(run)
-    outcome = evaluate(capsys, "run", "-j", "qrels", "-m", measure)
-    assert_refused(outcome, f"{where}: {measure} needs ")
-    assert f"; it takes {supplied_by}" in outcome.err
 
 
 @pytest.mark.parametrize(
@@ -149,31 +81,11 @@ def test_a_broken_pipe_ends_quietly(folder: Path) -> None:
 
 
 def test_standard_input_is_read_once_whatever_the_workers(folder: Path) -> None:
+    other = (folder / "run").read_text().replace("mine", "other")
     for workers in ("1", "2"):
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "foveal",
-                "evaluate",
-                "-",
-                "run",
-                "-j",
-                "qrels",
-                "-m",
-                "AP",
-                "-w",
-                workers,
-            ],
-            input=(folder / "run").read_bytes().replace(b"mine", b"other"),
-            cwd=folder,
-            capture_output=True,
-        )
+        done = foveal("evaluate", "-", "run", "-j", "qrels", "-m", "AP", "-w", workers, input=other)
         assert done.returncode == 0, done.stderr
-        assert [line.split(b"\t")[0] for line in done.stdout.splitlines()[1:]] == [
-            b"other",
-            b"mine",
-        ]
+        assert [line.split("\t")[0] for line in done.stdout.splitlines()[1:]] == ["other", "mine"]
 
 
 @pytest.mark.parametrize(

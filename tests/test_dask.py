@@ -20,14 +20,12 @@ from executor_tasks import (
     Loaded,
     Named,
     die,
-    read,
     refuse,
     refuse_at_length,
     square,
     wait_for,
     who_loaded,
 )
-from foveal.collection import build_index
 from foveal.errors import FovealError, InputError, Problem
 from foveal.executors import LostTaskError, map_in_order
 from foveal.executors.cluster import Cluster, connect
@@ -84,35 +82,12 @@ def test_bytes_are_those_of_one_process(
     assert call(capsys, *command, "--dask", dask.address) == expected
 
 
-def test_an_index_is_the_same(here: Path, cluster: Cluster, tmp_path: Path) -> None:
-    build_index(Path("documents"), tmp_path / "here.fvx")
-    build_index(Path("documents"), tmp_path / "there.fvx", executor=cluster)
-    assert (tmp_path / "there.fvx").read_bytes() == (tmp_path / "here.fvx").read_bytes()
-
-
 def test_foveal_index_on_a_cluster(
     here: Path, dask: DaskCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "there.fvx"
     assert call(capsys, "index", "documents", "-o", str(output), "--dask", dask.address).code == 0
     assert output.read_bytes() == Path("crossings.fvx").read_bytes()
-
-
-def test_objects_travel_too(here: Path, cluster: Cluster) -> None:
-    runs = [foveal.read_run(path) for path in RUNS[1:3]]
-    truth = foveal.read_judgements("judgements.jsonl")
-    expected = foveal.evaluate(runs, truth, ["AiP", "charP"])
-    found = foveal.evaluate(runs, truth, ["AiP", "charP"], executor=cluster)
-    assert found.to_json() == expected.to_json()
-
-
-def test_a_large_task_passes_without_a_word(cluster: Cluster) -> None:
-    assert list(map_in_order(cluster, len, [bytes(20_000_000)])) == [20_000_000]
-
-
-def test_a_plain_call(cluster: Cluster) -> None:
-    assert cluster.submit(abs, -3).result() == 3
-    assert list(cluster.map(abs, [-1, 2])) == [1, 2]
 
 
 def test_a_shared_object_is_sent_once_to_each_worker(cluster: Cluster, tmp_path: Path) -> None:
@@ -144,21 +119,6 @@ def test_an_unforeseen_error_says_where_it_arose(cluster: Cluster) -> None:
     assert "in square" in caught.value.__notes__[0]
 
 
-def test_a_file_that_only_the_client_sees(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The worker looks into its own folder for a relative name that nobody made absolute."""
-    monkeypatch.chdir(tmp_path)
-    Path("mine.txt").write_text("x")
-    with pytest.raises(InputError) as caught:
-        list(map_in_order(cluster, read, ["mine.txt"]))
-    said = str(caught.value)
-    assert said.startswith("mine.txt: no such file on worker tcp://127.0.0.1:")
-    assert said.endswith("; a cluster must see the same files")
-    with pytest.raises(FileNotFoundError):
-        list(map_in_order(cluster, read, ["nobodys.txt"]))
-
-
 def test_a_run_that_only_the_client_sees(
     here: Path, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,17 +145,6 @@ def test_a_worker_is_killed_while_it_scores(
         )
     assert found.to_json() == expected.to_json()
     assert gate.killed in [process.pid for process in dask.processes]
-    dask.worker({"PYTHONPATH": HERE})
-    until(lambda: cluster.workers == 2, "the start of another worker")
-
-
-def test_a_worker_is_killed_while_it_parses(
-    here: Path, dask: DaskCluster, cluster: Cluster, tmp_path: Path
-) -> None:
-    with Gate(cluster, tmp_path) as gate:
-        build_index(Path("documents"), tmp_path / "there.fvx", executor=gate)
-    assert gate.killed
-    assert (tmp_path / "there.fvx").read_bytes() == Path("crossings.fvx").read_bytes()
     dask.worker({"PYTHONPATH": HERE})
     until(lambda: cluster.workers == 2, "the start of another worker")
 
@@ -316,16 +265,6 @@ def test_a_scheduler_that_goes_is_said(tmp_path: Path) -> None:
                 list(map_in_order(cluster, wait_for, tasks()))
     finally:
         own.close()
-
-
-def test_a_device_without_room(
-    here: Path, dask: DaskCluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full")
-    outcome = call(capsys, *EVALUATE, "-o", "/dev/full", "--dask", dask.address)
-    assert outcome.code == 2
-    assert outcome.err.splitlines()[-1] == "/dev/full: cannot be written: No space left on device"
 
 
 def test_a_full_disk_leaves_no_index(

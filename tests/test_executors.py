@@ -36,7 +36,6 @@ from executor_tasks import (
     fail_at,
     loaded,
     pid_when,
-    refuse,
     square,
     threads_of_polars,
     who_loaded,
@@ -119,13 +118,6 @@ def test_tasks_are_taken_only_as_results_are() -> None:
     assert taken == [0, 1, 2, 3]
 
 
-def test_two_tasks_for_each_worker_unless_told() -> None:
-    executor = Late()
-    executor.workers = 3  # type: ignore[attr-defined]
-    list(map_in_order(executor, square, range(20)))
-    assert executor.most == 6
-
-
 def test_the_first_error_in_order_is_raised_whatever_fails_first(processes: Processes) -> None:
     with ThreadPoolExecutor(4) as threads:
         for executor in (None, threads, processes):
@@ -204,21 +196,6 @@ def test_errors_are_whole_on_the_other_side(error: Exception) -> None:
     assert back.__dict__ == error.__dict__
 
 
-def test_all_problems_of_an_input_arrive(processes: Processes) -> None:
-    with pytest.raises(InputError) as caught:
-        processes.submit(refuse, 7).result()
-    assert caught.value.problems == (
-        Problem("run.bad", "a.run", 7, "is bad"),
-        Problem("run.bad", "b.run", None, "is worse"),
-    )
-
-
-def test_an_unforeseen_error_says_where_it_arose(processes: Processes) -> None:
-    with pytest.raises(TypeError) as caught:
-        list(map_in_order(processes, square, ["x"]))
-    assert "in square" in str(caught.value.__cause__)
-
-
 def test_what_cannot_be_sent_is_the_callers_error(processes: Processes) -> None:
     with pytest.raises((AttributeError, pickle.PicklingError)):
         processes.submit(lambda: 1).result()
@@ -228,10 +205,6 @@ def test_what_cannot_be_sent_is_the_callers_error(processes: Processes) -> None:
 
 
 # -- processes that die ------------------------------------------------------------------------
-
-
-def test_other_processes_do_the_work(processes: Processes) -> None:
-    assert processes.submit(os.getpid).result() != os.getpid()
 
 
 def test_processes_that_start_early_have_imported_what_they_need() -> None:

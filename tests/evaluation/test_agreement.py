@@ -12,7 +12,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import foveal
-import toy_elements
 import trees
 from foveal.collection import Collection, build_index
 from foveal.collection.placement import place_judgements
@@ -234,48 +233,9 @@ def test_without_the_text_sizes_are_said_to_be_one_assessors(two_assessors: Path
     assert said(graded, collection=index, recompute=True) == []
 
 
-def test_where_nothing_is_relevant_nothing_is_defined(tmp_path: Path) -> None:
-    files = {
-        "judged.xml": '<assessments topic="1" pool="a"><file name="d"/></assessments>',
-        "graded.xml": '<assessments topic="1" pool="a"><file name="d"><path path="/a" '
-        'exhaustiveness="0" specificity="0"/></file></assessments>',
-        "judged.jsonl": '{"topic": "1", "doc": "d", "spans": []}',
-        "judged.qrels": "1 Q0 d 0 20",
-    }
-    (tmp_path / "run").write_text("1 Q0 d 1 1 r 0 5\n")
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-        results = foveal.evaluate(tmp_path / "run", tmp_path / name, ["charF", "num_rel"])
-        assert results.overall[0].tolist() == pytest.approx([float("nan"), 0], nan_ok=True), name
-        warnings = results.meta["warnings"]
-        assert [w for w in warnings if w.startswith("topics with nothing relevant")], name
-
-
 def counts_highlights(measure: Measure) -> bool:
     """Whether elements that are not listed make no difference, whatever their sizes."""
     own = measure.settings
     return own.get("overlap", "off") == "off" or (
         own.get("quant", "spec") == "spec" and own.get("mixed", "text") == "text"
     )
-
-
-def test_the_toy_collection_by_hand(tmp_path: Path) -> None:
-    """The same campaign without drawing: three ways in, values from the worked examples."""
-    build_index(toy_elements.write_documents(tmp_path), tmp_path / "index")
-    (tmp_path / "run.jsonl").write_text(
-        toy_elements.run([toy_elements.P2, toy_elements.A2, toy_elements.S1])
-    )
-    lines = toy_elements.judgement_lines()
-    files = {
-        "xml": toy_elements.assessments("2006"),
-        "elements": toy_elements.judgements(without(lines, "spans", "bep", "length")),
-    }
-    highlights = {"highlights": toy_elements.judgements(without(lines, "elements"))}
-    gr, nxcg = foveal.parse_measure("gr@3"), foveal.parse_measure("nxCG(overlap=on)@3")
-    found = scores(tmp_path, files, [gr, nxcg], None)
-    found |= scores(tmp_path, {**files, **highlights}, [gr, nxcg], tmp_path / "index")
-    assert len(found) == 5
-    # p2 1 and then s1 what is left of it, 10 of 60 characters; s1 is ideal and worth .5.
-    for values in found.values():
-        assert values[gr.label] == pytest.approx(2.5 / 6.15)
-        assert values[nxcg.label] == pytest.approx((0.5 + 1) / 2)

@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal import Judgements, Run
-from foveal.errors import InputError, UsageError
+from foveal.errors import UsageError
 from foveal.files.source import Source
-from foveal.measures import all_measures
-from foveal.measures.bounds import BOUNDED
 from foveal.model import Results
 
 Char = tuple[str, int]
@@ -287,16 +285,6 @@ def test_every_topic_has_its_own_bounds() -> None:
             assert least == alone.find_least(label, "one", "two")[0]
 
 
-def test_bounds_of_means_are_means_of_bounds() -> None:
-    found = evaluate_spans()
-    assert found.bounds is not None
-    for part in (found.bounds.low, found.bounds.high):
-        expected = np.nanmean(part.values[:, :, :-1], axis=1)
-        np.testing.assert_allclose(part.overall[:, :-1], expected)
-    assert np.isnan(found.bounds.low.values[:, :, -1]).all()
-    assert found.meta["bounds"]["answered"] == "none"
-
-
 def test_topics_without_relevant_text_are_left_out_or_count_0() -> None:
     skipped, counted = evaluate_spans(), evaluate_spans(undefined="zero")
     assert skipped.bounds is not None
@@ -308,17 +296,6 @@ def test_topics_without_relevant_text_are_left_out_or_count_0() -> None:
         assert ends == [0.0, 1.0], label
         ends = [part["two", label, "3"] for part in (counted.bounds.low, counted.bounds.high)]
         assert ends == [0.0, 0.0], label
-
-
-def test_groups_of_topics_have_bounds() -> None:
-    found = evaluate_spans(groups={"first": ["1"], "both": ["1", "2"]})
-    assert found.bounds is not None
-    low = found.bounds.low
-    assert low["one", "charR[first]"] == low["one", "charR", "1"]
-    assert low["one", "charR[both]"] == pytest.approx(low["one", "charR"])
-    part = found.only(["charR[first]"]).of_runs(["two"])
-    assert part.bounds is not None
-    assert part.bounds.low.overall.tolist() == [[low["two", "charR[first]"]]]
 
 
 def test_each_assessor_has_bounds() -> None:
@@ -362,15 +339,6 @@ def test_repeated_text_and_judged_lists_have_no_bounds() -> None:
     assert united.bounds.high["one", "charP"] == 5 / 7
 
 
-def test_runs_without_unjudged_text_have_one_score() -> None:
-    run = Run.from_results({"1": [("a", 0, 3), ("b", 0, 3)]}, name="one")
-    labels = [label for label in MEASURES if "iP" not in label]
-    found = foveal.evaluate(run, judge({("a", 0)}), labels, bounds=True)
-    assert found.bounds is not None
-    np.testing.assert_allclose(found.bounds.low.values, found.values)
-    np.testing.assert_allclose(found.bounds.high.values, found.values)
-
-
 def test_bounds_survive_json_and_pickle() -> None:
     found = evaluate_spans()
     for again in (Results.from_json(found.to_json()), pickle.loads(pickle.dumps(found))):
@@ -383,30 +351,6 @@ def test_bounds_survive_json_and_pickle() -> None:
     for label in found.measures[:-1]:  # what saved results know is not more than what is true
         known = saved.find_least(label, "one", "two")[:2]
         assert (known <= found.bounds.find_least(label, "one", "two")[:2] + 1e-12).all()
-
-
-def test_the_residual_of_rbp_is_at_least_what_its_bounds_allow() -> None:
-    run = Run.from_results({"1": [("x", 0, 1), ("a", 0, 3), ("y", 0, 3), ("b", 0, 1)]})
-    found = foveal.evaluate(run, judge({("a", 0)}), ["RBP", "RBPres"], bounds=True)
-    assert found.bounds is not None
-    score, rest = (found["run", name] for name in ("RBP", "RBPres"))
-    # The residual also holds what may come after the last result.
-    assert found.bounds.high["run", "RBP"] == pytest.approx(score + rest - 0.8**4)
-
-
-def test_measures_with_bounds_exist() -> None:
-    assert set(BOUNDED) <= {measure.name for measure in all_measures()}
-
-
-def test_the_default_measures_have_bounds_or_an_error_with_what_to_do() -> None:
-    truth = Judgements.from_highlights({"1": {"a": {"spans": [(0, 9)], "length": 9}}})
-    run = Run.from_results({"1": [("a", 0, 9), ("x", 0, 9)]})
-    found = foveal.evaluate(run, truth, bounds=True)
-    assert set(found.meta["bounds"].values()) == {"exact", "proven", "none"}
-    judgements = foveal.read_judgements(Source.of_text("1 0 d 1\n", "qrels"))
-    with pytest.raises(InputError) as refused:
-        foveal.evaluate(run, judgements, bounds=True)
-    assert "-m" in str(refused.value.summary)
 
 
 def test_a_limit_of_memory_is_refused() -> None:

@@ -13,11 +13,10 @@ import cas_campaign
 import foveal
 from foveal.collection import BuildOptions, build_index
 from foveal.errors import FovealError, UsageError
-from foveal.evaluation.cas_filter import CasFilter, parse_tag_classes
+from foveal.evaluation.cas_filter import CasFilter
 from foveal.evaluation.conversion import filter_by_structure
 from foveal.evaluation.preparation import Options
 from foveal.formats import write_judgements
-from foveal.nexi import IEEE_CLASSES
 
 GAINS = [f"xCG@{k}" for k in range(1, 7)]
 
@@ -197,39 +196,3 @@ def test_tags_that_are_taken_for_each_other(folder: Path) -> None:
     for classes, kept in expected.items():
         chosen = options(folder, "SV", tag_classes=classes)
         assert gains(folder, "elements.jsonl", **chosen) == kept
-
-
-def test_classes_of_tags() -> None:
-    assert parse_tag_classes(["ieee", "a = b=c"]) == (*IEEE_CLASSES, frozenset("abc"))
-    assert parse_tag_classes([]) == ()
-    for bad in ("sec", "a==b", "=", ""):
-        with pytest.raises(
-            UsageError, match="is not a class of tags; expected ieee, or tags as in"
-        ):
-            parse_tag_classes([bad])
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({"cas": "SV"}, "--cas needs the topics' queries; give them (--topics-file)"),
-        ({"support_judgements": ("s",)}, "--support-judgements is for --cas, which is not given"),
-        ({"documents": "d"}, "--documents is for --cas, which is not given"),
-        ({"tag_classes": ("ieee",)}, "--tag-classes is for --cas, which is not given"),
-        ({"name_from": "title"}, "--name-from is for --documents, which is not given"),
-        ({"cas": "SX"}, "cas 'SX' is not one of VV, SV, VS, SS"),
-    ],
-)
-def test_options_that_make_no_sense(given: dict[str, Any], expected: str, folder: Path) -> None:
-    assert refusal(folder, **given) == expected
-
-
-def test_measures_of_text_are_not_filtered(folder: Path) -> None:
-    chosen = options(folder, "SV", collection=folder / "index")
-    with pytest.raises(UsageError, match="--cas is for measures of elements; none is asked for"):
-        foveal.evaluate(folder / "run", folder / "highlights.jsonl", "AP", **chosen)
-    results = foveal.evaluate(folder / "run", folder / "highlights.jsonl", ["AP", "MAep"], **chosen)
-    said = "--cas leaves measures that are not about elements as they are: AP"
-    assert said in results.meta["warnings"]
-    kinds = [entry["kind"] for entry in results.meta["inputs"]]
-    assert kinds == ["judgements", "topics", "support judgements", "collection", "run"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 import tempfile
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -18,13 +16,11 @@ from hypothesis import strategies as st
 
 import foveal
 from command import call
-from foveal import Run
 from foveal.collection import BuildOptions, Collection, build_index
-from foveal.collection.placement import place_elements, place_judgements, place_run
+from foveal.collection.placement import place_judgements, place_run
 from foveal.errors import InputError, UsageError
 from foveal.evaluation.conversion import (
     derive_elements,
-    exclude_tags,
     focus,
     recompute_sizes,
 )
@@ -45,11 +41,6 @@ def collection(index: str) -> Collection:
     return Collection.open(index)
 
 
-def test_focus_keeps_one_of_overlapping_results() -> None:
-    run = Run.from_results({"1": [("d", 0, 90), ("d", 10, 20), ("d", 15, 40), ("e", 0, 5)]})
-    assert focus(run).to_frame()["start"].to_list() == [0, 0]
-
-
 def test_focus_works_by_paths_where_no_place_is_known() -> None:
     paths = ["/a[1]/b[1]", "/a[1]/b[10]/c[1]", "/a[1]/b[1]/c[1]", "/a[1]/b[10]", "/a[1]/b[2]"]
     lines = "".join(f"1 Q0 d 1 1 m {path}\n" for path in paths)
@@ -62,12 +53,6 @@ def test_focus_works_by_paths_where_no_place_is_known() -> None:
         InputError, match=r"x:2: the place of the result is not known; .*--collection"
     ):
         focus(read_run(lines.replace("/a[1]/b[10]/c[1]", "/a/text()[1]")))
-
-
-def test_an_empty_result_overlaps_nothing_and_is_kept_once() -> None:
-    spans = [(0, 5), (5, 5), (0, 0), (5, 9), (5, 5), (9, 9), (12, 12), (10, 20)]
-    run = Run.from_results({"1": [("d", *span) for span in spans], "2": [("d", 5, 5)]})
-    assert focus(run).to_frame()["end"].to_list() == [5, 5, 0, 9, 9, 12, 20, 5]
 
 
 EMPTIES = "<a><br/>one<b/><c><d/><e/></c><f>two<br/></f><br/></a>"
@@ -136,36 +121,6 @@ def test_ranks_have_no_gaps_after_focusing_and_ties_stay() -> None:
     left = focus(read_run(text))
     assert left.rank is not None
     assert left.rank.tolist() == [1, 2, 2, 4]
-
-
-def test_paragraph_spans_are_named_by_their_elements(collection: Collection) -> None:
-    run = foveal.read_run(CAMPAIGN / "runs" / "paragraphs.run")
-    named = place_elements(run, collection)
-    assert named.xpath is not None
-    assert named.xpath.str.contains(r"/p\[\d+\]$").all()
-    by_path = Run.from_frame(
-        named.to_frame()
-        .with_columns(start=-1, end=-1)
-        .select("topic", "doc", "start", "end", "xpath"),
-        name="p",
-    )
-    back = place_run(by_path, collection)
-    assert back.start.tolist() == run.start.tolist()
-    assert back.end.tolist() == run.end.tolist()
-
-
-def test_windows_are_no_elements_unless_they_are_snapped(collection: Collection) -> None:
-    run = foveal.read_run(CAMPAIGN / "runs" / "windows.jsonl")
-    with pytest.raises(InputError, match="is not an element; the smallest around it is /article"):
-        place_elements(run, collection)
-    snapped = place_elements(run, collection, snap=True)
-    assert snapped.xpath is not None
-    places = zip(run.doc, run.start.tolist(), run.end.tolist(), strict=True)
-    around = [collection.smallest_around(*place) for place in places]
-    assert snapped.xpath.to_list() == [element.xpath for element in around]
-    assert snapped.start.tolist() == [element.start for element in around]
-    assert snapped.end.tolist() == [element.end for element in around]
-    assert "results mapped to the smallest element around them" in snapped.notes[-1]
 
 
 def test_a_submission_names_windows_by_their_points(
@@ -314,29 +269,6 @@ def test_passages_and_entry_points_survive_the_way_through_xpaths(
     assert placed.equals(judgements.to_frame().select(columns))
 
 
-def test_a_pool_comes_back_through_json_lines(
-    small: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    passage = '<passage start="/a[1]/p[1]/text()[1].1" end="/a[1]/p[2]/text()[1].2"{}/>'
-    pool = (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        '<assessments pool="7" topic="1" version="2" whitespace-text-node="keep">\n'
-        f'  <file collection="tiny" name="d">\n    {passage}\n'
-        '    <best-entry-point path="/a[1]/p[1]/text()[1].1"/>\n'
-        '    <element path="/a[1]" exhaustivity="1" size="9" rsize="4" inpool="yes"/>\n'
-        "  </file>\n</assessments>\n"
-    )
-    (small / "in").write_text(pool.format(' size="4"'))
-    assert convert(capsys, small, "jsonl") == [
-        "warning: not kept in jsonl: sizes of passages: 1",
-    ]
-    (small / "out").rename(small / "in")
-    assert convert(capsys, small, "inex2005") == [
-        "warning: not kept in inex2005: lengths of documents: 1"
-    ]
-    assert (small / "out" / "1-7.xml").read_text() == pool.format("")
-
-
 def test_the_type_of_the_results_is_not_kept_when_they_change(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -355,24 +287,6 @@ def test_the_type_of_the_results_is_not_kept_when_they_change(
     written = (small / "out").read_text()
     assert written.splitlines()[1] == opening.format("element")
     assert "<path>/a[1]/p[1]</path>" in written
-
-
-def test_passages_that_no_index_can_name_are_said(
-    small: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    elements = [{"xpath": "/a", "size": 9, "rsize": 2}]
-    line = {"topic": "1", "doc": "d", "spans": [{"start": 0, "end": 2}], "elements": elements}
-    other = json.dumps({**line, "doc": "e", "bep": 1})
-    (small / "in").write_text(json.dumps(line) + "\n" + other + "\n")
-    assert convert(capsys, small, "inex2006") == [
-        "warning: judged documents not in the collection, 1: e",
-        "warning: passages and entry points of documents that the collection lacks, left out: 2",
-    ]
-    (small / "in").write_text(json.dumps({**line, "bep": 10}))
-    args = ("--to", "inex2006", "-C", str(small / "index"))
-    outcome = call(capsys, "convert", str(small / "in"), str(small / "other"), *args)
-    assert outcome.code == 2
-    assert ":1: best entry point 10 is past the end of document 'd' of 9 char" in outcome.err
 
 
 @pytest.mark.parametrize(
@@ -405,57 +319,6 @@ def test_an_xpath_that_contradicts_its_offsets_is_said(
     assert [*zip(xpath, frame["start"], strict=True)] == kept
 
 
-def test_an_xpath_that_its_document_lacks_is_said(
-    small: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    places = [{"xpath": path} for path in ("/a/p[9]", "/a/p[1] /a/p[2]", "/a/p[2]/text()[7].1")]
-    rows = [{"topic": "1", "doc": "d", "start": 0, "end": 6, **place} for place in places]
-    (small / "in").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    said, loss = convert(capsys, small, "trec")[0], convert(capsys, small, "fol")[-1]
-    assert "contradict each other: 1 (line 1: document 'd' has no element" in said
-    assert loss == "warning: not kept in fol: XPaths: 3"
-
-
-ASSESSED = [
-    {"xpath": "/a[1]", "size": 9, "rsize": 6},
-    {"xpath": "/a[1]/p[2]", "size": 3, "rsize": 3},
-    {"xpath": "/a[1]/link[1]", "size": 3, "rsize": 3},
-]
-HIGHLIGHTED = {"topic": "1", "doc": "d", "spans": [{"start": 3, "end": 9}]}
-
-
-@pytest.mark.parametrize(
-    ("tags", "with_index", "said"),
-    [
-        ("link,a", True, []),
-        ("link,p", False, []),
-        ("lnik,p", True, ["no element of the collection has the tag 'lnik'; did you mean 'link'?"]),
-        (
-            "p,links,x,x",
-            False,
-            ["no judged element has the tag 'links'; did you mean 'link'?", "... 'x'"],
-        ),
-        ("Link", True, ["no element of the collection has the tag 'Link'; did you mean 'link'?"]),
-    ],
-)
-def test_excluding_a_tag_that_nothing_has_is_said(
-    tags: str, with_index: bool, said: list[str], small: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (small / "in").write_text(json.dumps({**HIGHLIGHTED, "elements": ASSESSED}))
-    (small / "run").write_text("1 Q0 d 1 9 mine /a[1]/p[2]\n")
-    index = str(small / "index") if with_index else None
-    expected = [
-        "--exclude-tags: " + what.replace("...", "no judged element has the tag") for what in said
-    ]
-    args = ("--to", "jsonl", "--exclude-tags", tags, *(["-C", index] if index else []))
-    outcome = call(capsys, "convert", str(small / "in"), str(small / "out"), *args)
-    found = [line.removeprefix("warning: ") for line in outcome.err.splitlines()]
-    assert (outcome.code, found) == (0, expected)
-    options = {"collection": index, "exclude_tags": tuple(tags.split(","))}
-    results = foveal.evaluate(small / "run", small / "in", ["gr@1"], **options)
-    assert results.meta["warnings"] == expected
-
-
 def test_sizes_are_recomputed_and_grades_kept(collection: Collection) -> None:
     doc = collection.documents["doc"][0]
     elements = [
@@ -478,19 +341,6 @@ def test_sizes_are_recomputed_and_grades_kept(collection: Collection) -> None:
     graded = '{"topic":"1","doc":"d","elements":[{"xpath":"/a","relevance":1,"coverage":"E"}]}'
     with pytest.raises(UsageError, match="on the scale of 2002 have no sizes"):
         recompute_sizes(read_judgements(graded), collection)
-
-
-def test_derived_assessments_give_back_the_highlights(collection: Collection) -> None:
-    judgements = foveal.read_judgements(CAMPAIGN / "judgements.jsonl")
-    derived = derive_elements(judgements, collection)
-    assert derived.elements is not None
-    roots = derived.elements.filter(derived.elements["xpath"] == "/article[1]")
-    assert roots["rsize"].to_list() == derived.rel_size[derived.relevant].tolist()
-    links = exclude_tags(derived, {"link", "emph"})
-    assert links.elements is not None
-    assert not links.elements["xpath"].str.contains(r"/(link|emph)\[\d+\]$").any()
-    with pytest.raises(UsageError, match="no assessed elements"):
-        exclude_tags(judgements, {"link"})
 
 
 def test_scores_do_not_depend_on_the_format_of_the_judgements(
@@ -525,7 +375,6 @@ def test_scores_do_not_depend_on_the_format_of_the_judgements(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("runs/paragraphs.run", "--to", "xls"), "unknown format 'xls'"),
         (("runs/paragraphs.run", "--to", "elements"), "no XPath"),
         (("topics.jsonl", "--to", "inex", "--focus"), "--focus is for runs; "),
         (("judgements.jsonl", "--to", "fol", "--snap"), "holds judgements"),
@@ -538,8 +387,6 @@ def test_scores_do_not_depend_on_the_format_of_the_judgements(
             ("judgements.jsonl", "--to", "inex2006", "--recompute"),
             "takes a collection (--collection)",
         ),
-        (("missing", "--to", "fol"), "no such file"),
-        (("judgements.jsonl", "--to", "inex2006"), "elements"),
     ],
 )
 def test_what_cannot_be_converted_is_said(
@@ -550,76 +397,6 @@ def test_what_cannot_be_converted_is_said(
     assert outcome.code == 2
     assert message in outcome.err
     assert not target.exists()
-
-
-def test_converting_can_remove_overlap(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run, out = tmp_path / "r", tmp_path / "out"
-    run.write_text("1 Q0 d 1 9 m 0 4\n1 Q0 d 2 8 m 2 4\n")
-    outcome = call(capsys, "convert", str(run), str(out), "--to", "fol", "--focus")
-    assert outcome.err == "1 result removed because of overlap\n"
-    assert out.read_text() == "1 Q0 d 1 9.0 m 0 4\n"
-
-
-@pytest.mark.parametrize(
-    ("source", "form", "lost"),
-    [
-        ("runs/paragraphs.run", "fol", []),
-        (
-            "runs/paragraphs.run",
-            "trec",
-            [
-                "results after the first of a document: 200",
-                "scores, which do not fall from each result to the next: 280",
-                "offsets: 280",
-            ],
-        ),
-        ("topics.jsonl", "trec", ["castitle: 7"]),
-        ("topics.jsonl", "inex", []),
-        ("judgements.jsonl", "jsonl", []),
-        ("judgements.jsonl", "fol", ["quotes: 140"]),
-        (
-            "judgements.jsonl",
-            "trec",
-            ["quotes: 140", "passages: 140", "best entry points: 77", "lengths of documents: 516"],
-        ),
-    ],
-)
-def test_what_is_left_behind_is_said(
-    source: str, form: str, lost: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    target = str(tmp_path / "out")
-    outcome = call(capsys, "convert", str(CAMPAIGN / source), target, "--to", form)
-    assert outcome == (0, "", "".join(f"warning: not kept in {form}: {what}\n" for what in lost))
-
-
-def test_standard_input_becomes_standard_output(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = b'{"type":"header","run":"my run","task":"CO"}\n{"topic":"1","doc":"d","xpath":"/a/b"}\n'
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
-    outcome = call(capsys, "convert", "-", "-", "--to", "elements")
-    assert outcome.out == "1 Q0 d 1 -1 my_run /a[1]/b[1]\n"
-    assert outcome.err == (
-        "warning: not kept in elements: the task CO\n"
-        "warning: not kept in elements: the name 'my run', written as 'my_run'\n"
-    )
-    truth = str(CAMPAIGN / "judgements.qrels")
-    outcome = call(capsys, "convert", truth, "-", "--to", "inex2006")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "is a folder of files" in outcome.err
-
-
-def test_derived_sizes_are_those_of_the_elements(collection: Collection) -> None:
-    """Size and rsize against a character set, for one document."""
-    judgements = foveal.read_judgements(CAMPAIGN / "judgements.jsonl").combined()
-    derived = derive_elements(judgements, collection)
-    assert derived.elements is not None
-    row = int(derived.elements["row"][0])
-    relevant = {x for s, e in derived.passages(row) for x in range(s, e)}
-    for element in derived.elements.filter(derived.elements["row"] == row).iter_rows(named=True):
-        place = collection.element(derived.doc[row], element["xpath"])
-        text = set(range(place.start, place.end))
-        assert (element["size"], element["rsize"]) == (len(text), len(text & relevant))
 
 
 def test_overlap_of_a_document_is_not_that_of_other_topics() -> None:

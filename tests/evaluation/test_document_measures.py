@@ -58,12 +58,3 @@ def test_not_where_everything_is_whole_documents(
     results = foveal.evaluate(folder / run, folder / judgements, "R@5")
     assert results[results.runs[0], "R@5"] == 1
     assert len(notes("\n".join(results.meta["warnings"]))) == said
-
-
-@pytest.mark.parametrize(("name", "text"), [("recall", "charR@k"), ("precision", "charP@k")])
-def test_the_explanation_names_the_measure_of_text(
-    name: str, text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    outcome = call(capsys, "measures", name)
-    assert "counts documents" in " ".join(outcome.out.split())
-    assert text in outcome.out

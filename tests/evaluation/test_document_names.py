@@ -13,7 +13,6 @@ import pytest
 
 import foveal
 from command import call
-from shared_data import INEX, needs_inex
 
 SHARE = "results_in_judged_documents"
 
@@ -75,31 +74,6 @@ def test_one_name_in_another_unicode_form_is_enough() -> None:
         assert ascii(theirs) in text
 
 
-def test_only_names_of_another_unicode_form_are_shown_where_most_match() -> None:
-    """Pages of other directories may be called like a judged one."""
-    composed, decomposed = (unicodedata.normalize(form, "z/Café.md") for form in ("NFC", "NFD"))
-    run = returned([decomposed, "b/install.md", "b/setup.md"], *([name] for name in NAMES[1:]))
-    _, _, (text,) = scored(run, gold(composed, *NAMES[1:]))
-    assert ascii(decomposed) in text
-    assert "b/install.md" not in text
-
-
-def test_names_without_anything_in_common_are_shown() -> None:
-    _, share, (text,) = scored(returned(["x", "y", "z"]), gold("a", "b", "c"))
-    assert share == 0
-    assert "'x', 'y'" in text
-    assert "'a', 'b'" in text
-
-
-def test_a_stray_match_does_not_hide_the_mistake() -> None:
-    names = [f"page-{i}.md" for i in range(30)]
-    run = returned(*([name.removesuffix(".md"), "index.md"] for name in names))
-    run["1"][1] = (names[0], 0, 50)
-    value, share, (text,) = scored(run, gold(*names))
-    assert (value, share) == (pytest.approx(1 / 30), pytest.approx(1 / 60))
-    assert "'page-1', 'page-10', the judgements 'page-1.md', 'page-10.md'" in text
-
-
 @pytest.mark.parametrize("found", [10, 5])
 def test_files_of_one_name_in_many_directories_are_no_reason_to_warn(found: int) -> None:
     """A run over code: every directory has a ``utils.py``, and one of them is relevant."""
@@ -109,15 +83,6 @@ def test_files_of_one_name_in_many_directories_are_no_reason_to_warn(found: int)
     run = returned(*(one + more for one, more in zip(right, others, strict=True)))
     value, _, said = scored(run, gold(*(f"app0/{file}" for file in files)))
     assert (value, said) == (found / 10, [])
-
-
-def test_one_page_that_matches_for_every_topic_does_not_hide_the_mistake() -> None:
-    names = [f"page-{i}.md" for i in range(10)]
-    stems = [name.removesuffix(".md") for name in names]
-    run = returned(*([stems[i], stems[i - 1], "a", "b", "README"] for i in range(10)))
-    _, share, (text,) = scored(run, {**gold(*names), "11": [("README", 0, 50)]})
-    assert share == 0.2
-    assert "the judgements 'page-0.md', 'page-1.md'" in text
 
 
 def test_sparse_judgements_are_no_reason_to_warn() -> None:
@@ -131,21 +96,6 @@ def test_sparse_judgements_are_no_reason_to_warn() -> None:
     assert value == pytest.approx(0.2)
     assert share == pytest.approx(4 / (20 * 99 + 4))
     assert said == []
-
-
-def test_documents_of_one_base_name_are_not_taken_for_each_other() -> None:
-    """Unjudged pages called alike are ordinary, and the run does find what was judged."""
-    names = [f"{i}/index.md" for i in range(10)]
-    run = returned(
-        *([f"{i}/{k}/index.md" for k in range(40)] + [name] for i, name in enumerate(names))
-    )
-    value, _, said = scored(run, gold(*names))
-    assert (value, said) == (1, [])
-
-
-def test_documents_judged_for_another_topic_count() -> None:
-    _, share, said = scored(returned(["b"], ["b", "x"]), gold("a", "b"))
-    assert (share, said) == (pytest.approx(2 / 3), [])
 
 
 @pytest.mark.parametrize("names", [("a.md", "b.md"), ("other", "x")])
@@ -217,25 +167,3 @@ def test_every_command_that_scores_warns_once(
     (line,) = (line for line in outcome.err.splitlines() if "judged documents" in line)
     assert line.startswith("warning: wrong: 0 of 6 results")
     assert "the run names 'page1', 'page2', the judgements 'page1.md', 'page2.md'" in line
-
-
-def test_the_share_is_kept_in_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    del folder
-    for command in ("evaluate", "budget"):
-        arguments = ("right.jsonl", "wrong.jsonl", "-j", "gold.jsonl", "-m", "charR", "-f", "json")
-        meta = json.loads(call(capsys, command, *arguments).out)["meta"]
-        shares = {run: about[SHARE] for run, about in meta["topics"]["runs"].items()}
-        assert shares == {"right": 1.0, "wrong": 0.0}
-
-
-@needs_inex
-def test_official_runs_with_many_unjudged_documents_are_quiet() -> None:
-    results = foveal.evaluate(
-        [INEX / "runs" / f"{name}.run" for name in ("article_indri", "passages_focused")],
-        INEX / "qrels.txt",
-        "P@10",
-        lenient=True,
-    )
-    shares = [about[SHARE] for about in results.meta["topics"]["runs"].values()]
-    assert all(0.1 < share < 1 for share in shares)
-    assert not [line for line in results.meta["warnings"] if "in judged documents" in line]

@@ -56,35 +56,11 @@ def test_hidden_files_are_left_alone(folder: Path) -> None:
     assert names(job.runs) == ["thorough"]
 
 
-@pytest.mark.parametrize("form", ["$here", "${here}"])
-def test_names_are_filled_in(folder: Path, form: str) -> None:
-    text = SMALL + PLACES.replace(": ", f": {form}/")
-    (job,) = planned(folder, text, define={"here": str(folder)})
-    assert names(job.runs) == ["thorough"]
-
-
-def test_what_a_name_stands_for_is_relative_to_where_we_are(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder.parent)
-    (folder / "settings").mkdir()
-    text = f"{SMALL}{PLACES.replace(': ', ': $here/')}"
-    config = configuration(folder, text, "settings/a.prop")
-    (job,) = plan(config, define={"here": folder.name})
-    assert names(job.runs) == ["thorough"]
-
-
 @pytest.mark.parametrize(
     ("text", "define", "problem"),
     [
         (PLACES.replace("runs/", "$x/runs"), {}, "6: $x is not defined; give --define x=PATH"),
         (PLACES.replace("runs/", "runs/*.txt"), {}, "6: no file or folder matches 'runs/*.txt'"),
-        (PLACES.replace("runs/", "missing"), {}, "6: no file or folder matches 'missing'"),
-        (
-            PLACES.replace("official/", "runs/*.xml/"),
-            {},
-            "5: no file or folder matches 'runs/*.xml/'",
-        ),
         (PLACES.replace("official/", "official/,no/"), {}, "5: no file or folder matches 'no/'"),
         (
             PLACES.partition("\n")[2],
@@ -100,22 +76,6 @@ def test_paths_that_lead_nowhere_are_refused(
     with pytest.raises(InputError) as error:
         planned(folder, SMALL + text, define=define)
     assert str(error.value).startswith(f"{folder / 'a.prop'}:{problem}")
-
-
-def test_the_command_line_stands_for_the_paths_of_the_file(folder: Path) -> None:
-    text = SMALL + PLACES.replace(": ", ": $undefined/")
-    given = str(folder / "runs" / "thorough.xml")
-    (job,) = planned(folder, text, runs=[given], judgements=["elsewhere"])
-    assert (job.runs, job.judgements) == ((given,), ("elsewhere",))
-
-
-def test_a_task_that_no_run_declares_is_refused_with_those_that_are(folder: Path) -> None:
-    with pytest.raises(InputError) as error:
-        planned(folder, SMALL.replace("CO.Thorough", "CO.Thoroug") + PLACES)
-    assert str(error.value) == (
-        f"{folder / 'a.prop'}:1: no run declares the task CO.Thoroug; they declare "
-        "CO.FetchBrowse, CO.Focussed, SSCAS, COS.Focussed, CO.Thorough"
-    )
 
 
 def test_runs_without_a_task_are_left_out_and_counted(folder: Path) -> None:
@@ -141,10 +101,6 @@ def test_runs_without_a_task_are_left_out_and_counted(folder: Path) -> None:
             + submission("old", "CO.Thorough", {"202": ["A /article[1]"]}),
         ),
         (
-            "year.xml",
-            submission("year", "2005.CO.Thorough", {"202": ["A /article[1]"]}),
-        ),
-        (
             "entity.xml",
             "<!DOCTYPE inex-submission [<!ENTITY t 'CO.Thorough'>]>\n"
             + submission("entity", "&t;", {"202": ["A /article[1]"]}),
@@ -162,10 +118,3 @@ def test_the_declared_task_is_found_in_any_run(folder: Path, name: str, text: st
     path.write_text(text, encoding="utf-16" if "UTF-16" in text else None)
     (job,) = planned(folder, SMALL, runs=[str(path)], judgements=["x"])
     assert job.runs == (str(path),)
-
-
-def test_problems_of_all_blocks_are_named(folder: Path) -> None:
-    wrong = SMALL.replace("CO.Thorough", "X") + PLACES
-    with pytest.raises(InputError) as error:
-        planned(folder, f"{wrong}{SMALL}{PLACES.replace('runs/', 'no/')}")
-    assert [problem.line for problem in error.value.problems] == [1, 12]

@@ -8,19 +8,15 @@ import pytest
 
 import foveal
 from evalj_files import (
-    BROWSE,
-    FOCUSSED,
     PLACES,
     PRINTED,
     SMALL,
-    THOROUGH,
     configuration,
-    labels,
     planned,
 )
-from foveal.errors import InputError, UsageError
+from foveal.errors import InputError
 from foveal.evaluation.evalj import plan, score
-from inex2005 import SIZES, assessments, submission, write_campaign
+from inex2005 import SIZES, assessments, write_campaign
 
 
 @pytest.fixture
@@ -48,29 +44,6 @@ def test_a_worked_example(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "preset", "run"),
-    [
-        (FOCUSSED, "2005.CO.Focussed", "focussed"),
-        (THOROUGH, "2005.CO.Thorough", "thorough"),
-        (BROWSE + PLACES, "2005.CO.FetchBrowse", "browsed"),
-    ],
-)
-def test_the_printed_files_give_the_numbers_of_the_presets(
-    folder: Path, text: str, preset: str, run: str
-) -> None:
-    text = text.replace("../adhoc2005/official/CO+S*/", "official/CO+S/*/")
-    text = text.replace("../inex2005_runs*/", "runs/").replace("official/\n", "official/CO+S\n")
-    (found,) = scored(folder, text)
-    same = foveal.evaluate(
-        folder / "runs" / f"{run}.xml", str(folder / "official" / "CO+S"), task=preset
-    )
-    by_label = {labels((name,)).pop(): name for name in found.measures}
-    assert set(by_label) == set(same.measures)
-    for ours, theirs in by_label.items():
-        assert found[run, theirs] == pytest.approx(same[run, ours], nan_ok=True), ours
-
-
-@pytest.mark.parametrize(
     ("kind", "topics"),
     [("CO+S", ("202", "203")), ("COS", ("202", "203")), ("CAS", ("250",)), ("CO+S CAS", None)],
 )
@@ -78,28 +51,6 @@ def test_a_query_type_selects_topics(folder: Path, kind: str, topics: tuple[str,
     text = SMALL.replace("CO.Thorough", "SSCAS" if kind == "CAS" else "CO.Thorough")
     (results,) = scored(folder, f"{text}QUERY_TYPE: {kind}\n{PLACES}")
     assert results.topics == (topics or ("202", "203", "250"))
-
-
-def test_pools_select_assessments(folder: Path) -> None:
-    (results,) = scored(folder, f"{SMALL}POOL: 301, 297\n{PLACES}")
-    assert results.topics == ("202", "250")
-    (results,) = scored(folder, f"{SMALL}POOL: 301, 297\nQUERY_TYPE: CO+S\n{PLACES}")
-    assert results.topics == ("202",)
-    assert not any("wanted" in warning for warning in results.meta["warnings"])
-
-
-def test_options_of_the_command_line_have_the_last_word(folder: Path) -> None:
-    text = f"{SMALL}POOL: 301\n{PLACES}"
-    (results,) = scored(folder, text, pools=("297", "275"), only_topics=("202",))
-    assert results.topics == ("202",)
-
-
-def test_topics_of_a_type_may_be_restricted_further(folder: Path) -> None:
-    text = f"{SMALL}QUERY_TYPE: CO+S\n{PLACES}"
-    (results,) = scored(folder, text, only_topics=("202", "250"))
-    assert results.topics == ("202",)
-    with pytest.raises(InputError, match="no topic to score is of type"):
-        scored(folder, text, only_topics=("250",))
 
 
 def test_types_may_come_from_the_topics_themselves(folder: Path) -> None:
@@ -134,39 +85,6 @@ def test_topics_and_pools_that_are_not_there_are_refused(
     with pytest.raises(InputError) as error:
         scored(folder, f"{SMALL}{text}{PLACES}")
     assert str(error.value).startswith(f"{folder / 'a.prop'}:{problem}")
-
-
-def test_runs_are_cut_as_evalj_did_unless_told_otherwise(folder: Path) -> None:
-    ranked = [f"X /article[1]/p[{i}]" for i in range(1, 1501)] + ["A /article[1]"]
-    (folder / "runs" / "thorough.xml").write_text(submission("t", "CO.Thorough", {"202": ranked}))
-    (results,) = scored(folder, SMALL + PLACES)
-    assert "t: topics cut at 1500 results: 1" in results.meta["warnings"]
-    assert results["t", "Q(quant=gen)", "202"] == 0
-    (results,) = scored(folder, SMALL + PLACES, max_results=1501)
-    assert results["t", "Q(quant=gen)", "202"] > 0
-
-
-def test_overlap_in_a_focussed_run_is_said(folder: Path) -> None:
-    ranked = {"202": ["A /article[1]", "A /article[1]/sec[1]"]}
-    for name, task in (("focussed", "CO.Focussed"), ("thorough", "CO.Thorough")):
-        (folder / "runs" / f"{name}.xml").write_text(submission(name, task, ranked))
-    text = SMALL.replace("CO.Thorough", "CO.Focused, CO.Thorough")
-    focused, thorough = scored(folder, text + PLACES)
-    warning = "focussed: results that overlap an earlier one, which the task forbids: 1"
-    assert warning in focused.meta["warnings"]
-    assert not any("overlap" in warning for warning in thorough.meta["warnings"])
-
-
-def test_the_configuration_is_among_the_inputs(folder: Path) -> None:
-    (results,) = scored(folder, SMALL + PLACES)
-    first = results.meta["inputs"][0]
-    assert (first["kind"], first["path"]) == ("configuration", str(folder / "a.prop"))
-    assert len(first["sha256"]) == 64
-
-
-def test_a_function_of_another_scale_is_refused(folder: Path) -> None:
-    with pytest.raises((InputError, UsageError), match="gen3"):
-        scored(folder, SMALL.replace("gen", "gen3") + PLACES)
 
 
 def test_one_run_and_metric_in_one_place_twice_is_refused(folder: Path) -> None:

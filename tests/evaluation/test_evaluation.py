@@ -139,14 +139,3 @@ def test_scores_of_another_evaluation_are_refused() -> None:
     for wrong in (evaluation.score(run), [other.score(run)]):
         with pytest.raises(foveal.UsageError, match="one item per run"):
             evaluation.results(wrong)  # type: ignore[arg-type]
-
-
-def test_measures_and_tasks_of_another_type_are_refused() -> None:
-    for measures, task in (([3], None), ((), ["2009.Focused"])):
-        with pytest.raises(foveal.UsageError):
-            foveal.Evaluation({"1": [("d", 0, 9)]}, measures, task=task)  # type: ignore[arg-type]
-
-
-def test_it_shows_its_topics_and_measures() -> None:
-    evaluation = foveal.Evaluation({"1": [("d", 0, 9)]}, ["charR", "charP@5"])
-    assert repr(evaluation) == "<Evaluation: 1 topic, charR, charP@5>"

@@ -19,15 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from command import call
 from foveal.collection import Collection, build_index
 from foveal.collection.placement import place_elements
 from foveal.errors import Tally
-from foveal.evaluation.large import NEED, NEED_OF_JUDGEMENTS, GroupedEvaluation, prepare
+from foveal.evaluation.large import NEED_OF_JUDGEMENTS, GroupedEvaluation, prepare
 from foveal.executors import Processes
 from foveal.measures import Measure, Need, OverlapRule, all_measures, parse_measure
 from foveal.measures.measure import Cutoff
-from inputs import refusal
 
 SMALL = 300
 """Bytes of a slice."""
@@ -117,35 +115,6 @@ def test_other_options_do_not_change_that(name: str, overlap: str, crossings: Pa
         max_results=4,
         topics="run",
     )
-
-
-def test_grades_of_the_years_before_do_not_change_that(tmp_path: Path) -> None:
-    grades = [("/a[1]", "3", "1"), ("/a[1]/b[1]", "2", "3"), ("/a[1]/b[2]", "0", "0")]
-    elements = [dict(zip(("xpath", "exhaustivity", "specificity"), g, strict=True)) for g in grades]
-    judged = [{"topic": str(topic), "doc": "D", "elements": elements} for topic in range(1, 5)]
-    judgements = written(tmp_path, "\n".join(map(json.dumps, judged)), "j")
-    (tmp_path / "D.xml").write_text("<a>one<b>two</b><b>three</b></a>")
-    build_index(tmp_path / "D.xml", tmp_path / "index")
-    lines = [f"{topic} Q0 D 1 1 mine {path}" for topic in range(1, 4) for path, *_ in grades]
-    run = written(tmp_path, "\n".join(lines))
-    options = {"overlap": "allow", "collection": tmp_path / "index"}
-    check(run, judgements, ["inex_eval_ng", "inex_eval"], good=True, **options)
-
-
-@pytest.mark.parametrize(
-    "task", ["2009.Focused", "2009.RelevantInContext", "2010.RestrictedFocused"]
-)
-def test_tasks_do_not_change_that(task: str, crossings: Path) -> None:
-    for overlap, truncate in (("drop", True), (None, False)):
-        options: dict[str, Any] = {"task": task, "overlap": overlap, "truncate": truncate}
-        at_once = outcome(
-            crossings / "fol-mixed", CAMPAIGN / "judgements.qrels", (), None, **options
-        )
-        for size in (10 * SMALL,):
-            sliced = outcome(
-                crossings / "fol-mixed", CAMPAIGN / "judgements.qrels", (), size, **options
-            )
-            assert agree(sliced, at_once)
 
 
 # -- generated campaigns -------------------------------------------------------------------------
@@ -254,14 +223,6 @@ def run_of(*results: tuple[int, str], name: str = "mine") -> str:
     return "".join(f"{topic} Q0 {doc} 1 1 {name} 0 10\n" for topic, doc in results)
 
 
-def test_lengths_are_known_from_the_judgements_of_other_topics(tmp_path: Path) -> None:
-    lines = ['{"topic": "1", "doc": "D", "spans": []}', '{"topic": "2", "doc": "E", "spans": []}']
-    lines.append('{"topic": "3", "doc": "D", "length": 40, "spans": [{"start": 0, "end": 9}]}')
-    judgements = written(tmp_path, "\n".join(lines), "j")
-    run = written(tmp_path, '{"topic": "1", "doc": "D"}\n{"topic": "3", "doc": "D"}\n')
-    check(run, judgements, ["charP@1", "T2I"], good=True)
-
-
 def test_topics_without_a_judged_document_stay(tmp_path: Path) -> None:
     lines = ['{"topic": "1", "spans": []}', '{"topic": "3", "spans": []}']
     lines.append(
@@ -273,60 +234,6 @@ def test_topics_without_a_judged_document_stay(tmp_path: Path) -> None:
     check(run, judgements, OF_TEXT, good=True)
     check(run, [judgements, other], ["charP@1"], good=True)
     check(run, judgements, ["charP@1"], good=True, only_topics=("1", "2"))
-
-
-def test_the_mean_length_is_that_of_all_judged_documents(tmp_path: Path) -> None:
-    run = written(tmp_path, run_of((1, "D0"), (2, "D1"), (4, "D2")))
-    check(run, written(tmp_path, QRELS, "j"), "BEPD", good=True)
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("5 Q0 D0 10 91 5 5:10", "document 'D0' is 91 characters long here, but 90 on line 1"),
-        ("4 Q0 D0 10 90 5 5:10", "topic '4', document 'D0' is already judged on line 10"),
-        ("5 Q0 D9 11 90 5 5:10", "11 relevant characters, but the passages hold 10"),
-        ("all Q0 D9 10 90 5 5:10", "a topic may not be called 'all'"),
-    ],
-)
-def test_late_judgements_are_refused_with_file_and_line(
-    line: str, expected: str, tmp_path: Path
-) -> None:
-    judgements = written(tmp_path, QRELS.replace("5 Q0 D0 10 90 5 5:10", line), "j")
-    run = written(tmp_path, run_of((1, "D0")))
-    check(run, judgements, "P@1", good=False)
-    assert expected in outcome(run, judgements, "P@1", 1)
-    assert f"{judgements}:13: " in outcome(run, judgements, "P@1", 1)
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        ["5 Q0 D0 1 x mine 0 10"],
-        ["5 Q0 D0 1 1 mine 0"],
-        ["5 Q0 D0 1 inf mine -3 10", "1 Q0 D0 1 1 mine 9 -1"],
-        ["all Q0 D0 1 1 mine 0 10", "1 Q0 D0 1 1 mine 0 10"],
-        ["5 Q0 D0 1 1 mine 0 500", "4 Q0 D0 1 1 mine 500 10"],
-        ["5 Q0 D0 1 1 mine 5 10", "5 Q0 D0 1 1 mine 0 10", "4 Q0 D1 1 1 mine 0 10"],
-        ["5 Q0 D0 1 1 mine 0 500", "4 Q0 D0 1 y mine 500 10"],
-    ],
-)
-def test_late_results_are_refused_with_file_and_line(lines: list[str], tmp_path: Path) -> None:
-    text = run_of((1, "D0"), (2, "D1"), (4, "D1")) + "\n".join(lines)
-    check(written(tmp_path, text), written(tmp_path, QRELS, "j"), ["iP@0.1", "P@1"], good=False)
-
-
-def test_a_run_is_called_as_its_first_line_says(tmp_path: Path) -> None:
-    run = written(tmp_path, run_of((1, "D0"), name="first") + run_of((2, "D0"), name="second"))
-    results = foveal.evaluate(run, written(tmp_path, QRELS, "j"), "P@1", memory=NEED)
-    assert results.runs == ("first",)
-
-
-def test_runs_without_a_judged_or_evaluated_topic_are_refused(tmp_path: Path) -> None:
-    judgements = written(tmp_path, QRELS, "j")
-    run = written(tmp_path, run_of((8, "D0"), (9, "D1")))
-    check(run, judgements, "P@1", good=False)
-    check(written(tmp_path, run_of((4, "D0"))), judgements, "P@1", good=False, only_topics=("1",))
 
 
 def test_scores_and_ranks_that_only_some_results_have(tmp_path: Path) -> None:
@@ -361,15 +268,6 @@ def test_compressed_files_and_several_runs_give_the_same(tmp_path: Path) -> None
             assert outcome(runs, judgements, "P@1", size, executor=pool) == whole
 
 
-def test_threads_share_judgements_in_slices(tmp_path: Path) -> None:
-    judgements = written(tmp_path, QRELS, "j")
-    text = run_of(*((topic, "D1") for topic in range(1, 6)))
-    runs = [written(tmp_path, text.replace("mine", f"r{n}"), f"{n}.run") for n in range(12)]
-    whole = outcome(runs, judgements, ["P@1", "charR"], None)
-    with ThreadPoolExecutor(8) as pool:
-        assert outcome(runs, judgements, ["P@1", "charR"], 1, executor=pool) == whole
-
-
 # -- when, and what for --------------------------------------------------------------------------
 
 
@@ -384,27 +282,6 @@ def test_only_judgements_of_text_are_cut(tmp_path: Path) -> None:
     listed = written(tmp_path, f'{{"topic": "1", "doc": "D", "elements": [{element}]}}', "e")
     assert not is_cut(listed, "nxCG@5", overlap="allow")
     assert not is_cut(listed, "P@5")
-
-
-def test_xml_beyond_the_limit_is_refused_with_what_to_do() -> None:
-    run, judgements = CAMPAIGN / "runs" / "sections.xml", CAMPAIGN / "judgements.jsonl"
-    message = refusal(lambda: foveal.evaluate(run, judgements, "judged@5", memory=100))
-    assert "allows; only FOL, elements, TREC and JSON Lines are read in parts" in message
-    assert "foveal convert" in message
-
-
-@pytest.mark.parametrize("text", ["", "many", "-1", "0", "5X"])
-def test_what_is_no_size_is_refused(text: str, tmp_path: Path) -> None:
-    files = written(tmp_path, run_of((1, "D0"))), written(tmp_path, QRELS, "j")
-    message = refusal(lambda: foveal.evaluate(*files, "P@1", memory=text), error=foveal.UsageError)
-    assert "expected one such as 500M or 4G" in message
-
-
-def test_the_command_takes_the_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = written(tmp_path, run_of((1, "D0"), (2, "D1")))
-    args = ("evaluate", str(run), "-j", str(written(tmp_path, QRELS, "j")), "-m", "P@1")
-    assert call(capsys, *args, "--memory", "100") == call(capsys, *args)
-    assert "is not a size" in call(capsys, *args, "--memory", "lots").err
 
 
 def test_remarks_add_up() -> None:
@@ -437,13 +314,6 @@ def test_pipes_are_read_once_and_whole(tmp_path: Path, processes: bool) -> None:
     assert found["mine", "ret_size"] > 0
 
 
-def test_the_metadata_of_a_run_stay(tmp_path: Path) -> None:
-    head = "# ir_metadata.start\n# tag: mine\n# ir_metadata.end\n"
-    run = written(tmp_path, head + run_of((1, "D0"), (2, "D1"), (2, "D2"), (3, "D0")))
-    assert "ir_metadata" in outcome(run, written(tmp_path, QRELS, "j"), "P@1", 1)
-    check(run, written(tmp_path, QRELS, "j"), "P@1", good=True)
-
-
 def test_only_the_first_whole_document_tells_of_unknown_fields(tmp_path: Path) -> None:
     judgements = written(tmp_path, QRELS, "j")
     lines = ['{"topic": "1", "doc": "D0"}', '{"topic": "2", "doc": "D0", "begin": 3}']
@@ -457,8 +327,3 @@ def test_all_lines_that_are_not_utf8_are_named(tmp_path: Path) -> None:
     run.write_bytes(b"\n".join(lines))
     check(run, judgements, "P@1", good=False)
     check(judgements, run, "P@1", good=False)
-
-
-def test_a_run_without_results_is_refused_in_the_same_words(tmp_path: Path) -> None:
-    run = written(tmp_path, '{"type": "header", "format": "foveal-run", "version": 1}\n')
-    check(run, written(tmp_path, QRELS, "j"), "P@1", good=False)

@@ -165,10 +165,3 @@ def test_a_root_is_not_its_only_child(tmp_path: Path) -> None:
     for path, expected in (("/a[1]", 0), ("/a[1]/p[1]", 1)):
         (tmp_path / "mine.run").write_text(run_of(path))
         assert score(tmp_path, "GR(targets=ideal,behaviour=classic,quant=gen5)@1") == expected
-
-
-def test_passages_are_refused_where_only_sizes_of_elements_are_known(folder: Path) -> None:
-    (folder / "j.xml").write_text(pool(element("/a[1]", "2", 20, 20)))
-    (folder / "mine.run").write_text("1 Q0 d 1 9 mine 0 10\n")
-    with pytest.raises(FovealError, match=r"mine\.run:1: "):
-        score(folder, "GR(targets=ideal)@1", index=False)

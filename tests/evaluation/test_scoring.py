@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import foveal
-import toy_elements
 from foveal import Judgements, Run
-from foveal.collection import build_index
 from foveal.errors import InputError, UsageError
-from foveal.evaluation import PRESETS, find_preset
-from shared_data import DATA, INEX, needs_inex
+from shared_data import INEX, needs_inex
 
-CAMPAIGN = Path(__file__).resolve().parents[2] / "examples" / "crossings"
 TRUTH = Judgements.from_highlights(
     {
         "1": {
@@ -47,31 +41,6 @@ def test_missing_topics_score_zero_and_undefined_ones_are_not_averaged() -> None
     assert "topics without judgements, 1: 7" in warnings(results)
 
 
-def test_topics_of_the_run_only() -> None:
-    results = foveal.evaluate(RUN, TRUTH, "charP", topics="run")
-    assert results.per_topic("charP")["mine"] == {"1": pytest.approx(20 / 60)}
-
-
-def test_topics_of_all_runs() -> None:
-    other = Run.from_results({"1": [("B", 0, 50)], "2": [("A", 0, 20)]}, name="other")
-    results = foveal.evaluate([RUN, other], TRUTH, "charP", topics="both")
-    assert list(results.per_topic("charP")["other"]) == ["1"]
-    assert results["other", "charP"] == 1
-
-
-def test_counts_are_summed_over_all_topics_of_the_policy() -> None:
-    results = foveal.evaluate(RUN, TRUTH, ["num_ret", "num_rel", "rel_size", "ret_size"])
-    assert results.overall[0].tolist() == [2, 3, 110, 60]
-
-
-def test_only_some_topics() -> None:
-    results = foveal.evaluate(RUN, TRUTH, "charP", only_topics=("1", "5"))
-    assert results.topics == ("1",)
-    assert "not judged: 5" in warnings(results)
-    with pytest.raises(UsageError, match="none of the wanted topics"):
-        foveal.evaluate(RUN, TRUTH, "charP", only_topics=("5",))
-
-
 def test_provenance() -> None:
     meta = foveal.evaluate(RUN, TRUTH, ["charP", "num_ret"], max_results=1).meta
     assert meta["version"] == foveal.__version__
@@ -95,24 +64,6 @@ def test_files_are_named_by_their_hash(tmp_path: Path) -> None:
     path.write_text("1 Q0 A 1 1 mine 20 20\n")
     entry = foveal.evaluate(path, TRUTH, "charP").meta["inputs"][1]
     assert entry["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def test_any_executor_gives_the_same_numbers() -> None:
-    runs = [Run.from_results({"1": [("A", i, 40)]}, name=f"r{i}") for i in range(5)]
-    here = foveal.evaluate(runs, TRUTH, ["iP@0.01", "AgP"])
-    with ThreadPoolExecutor(2) as pool:
-        there = foveal.evaluate(runs, TRUTH, ["iP@0.01", "AgP"], executor=pool)
-    assert there.to_json() == here.to_json()
-
-
-def test_progress_is_told_after_each_run() -> None:
-    told: list[int] = []
-    foveal.evaluate([RUN], TRUTH, "charP", progress=lambda: told.append(1))
-    assert told == [1]
-
-
-def test_a_measure_is_scored_once_however_it_is_written() -> None:
-    assert foveal.evaluate(RUN, TRUTH, ["MAgP", "AgP", "AgP(beta=1)"]).measures == ("AgP",)
 
 
 OVERLAPPING = Run.from_results({"1": [("A", 20, 40), ("A", 0, 60), ("B", 0, 50)]}, name="o")
@@ -174,12 +125,6 @@ def test_a_length_known_from_another_topic_counts_too() -> None:
         foveal.evaluate(run, TRUTH, "charP")
 
 
-def test_long_topics_are_cut_with_a_warning() -> None:
-    results = foveal.evaluate(RUN, TRUTH, "charP", max_results=1, topics="run")
-    assert results["mine", "charP"] == 1
-    assert "topics cut at 1 results: 1" in warnings(results)
-
-
 def test_restricted_focused_refuses_or_truncates_what_exceeds_the_budget() -> None:
     truth = Judgements.from_highlights({"1": {"A": {"length": 3000, "spans": [(0, 900)]}}})
     run = Run.from_results({"1": [("A", 0, 800), ("A", 850, 1200), ("A", 2000, 2100)]})
@@ -206,128 +151,12 @@ def test_restricted_relevant_in_context_limits_each_document() -> None:
     assert cut.overall.tolist() == same.overall.tolist()
 
 
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("index") / "campaign.fvx"
-    build_index(CAMPAIGN / "documents", path)
-    return path
-
-
-RECENT = [name for name in PRESETS if name[:4] > "2005" and name != "rag.tokens"]
-"""Presets for highlighted text; the runs of the campaign do not give tokens."""
-
-
-@pytest.mark.parametrize("name", RECENT)
-def test_every_preset_since_2006_scores_the_bundled_campaign(name: str, index: Path) -> None:
-    results = foveal.evaluate(
-        [CAMPAIGN / "runs" / name for name in ("paragraphs.run", "sections.xml", "windows.jsonl")],
-        CAMPAIGN / "judgements.jsonl",
-        task=name,
-        collection=index,
-        truncate=True,
-        regroup=True,
-        snap=True,
-        overlap="drop" if name.endswith("BestInContext") else None,
-    )
-    assert results.measures == tuple(m.label for m in find_preset(name).measures)
-    assert ((results.overall >= 0) & (results.overall <= 1)).all()
-
-
-SCALES = {"2002": "2002", "2003": "2003", "2004": "2003", "2005": "2005"}
-"""Year to the scale of its assessments."""
-
-
-@pytest.mark.parametrize("name", [name for name in PRESETS if name[:4] <= "2005"])
-def test_every_preset_until_2005_scores_graded_elements(name: str, tmp_path: Path) -> None:
-    scale = SCALES[name[:4]]
-    (tmp_path / "pool").mkdir()
-    (tmp_path / "pool" / "10.xml").write_text(toy_elements.assessments(scale))
-    (tmp_path / "topics.jsonl").write_text('{"topic":"1","castitle":"//s[about(., x)]"}\n')
-    ranked = [toy_elements.P2, toy_elements.A2, toy_elements.S1, toy_elements.P5]
-    (tmp_path / "run").write_text(toy_elements.run(ranked))
-    build_index(toy_elements.write_documents(tmp_path), tmp_path / "index")
-    results = foveal.evaluate(
-        tmp_path / "run",
-        tmp_path / "pool",
-        task=name,
-        topics_file=str(tmp_path / "topics.jsonl"),
-        collection=tmp_path / "index",
-    )
-    assert results.measures == tuple(m.label for m in find_preset(name).measures)
-    assert ((results.overall >= 0) & (results.overall <= 1) | np.isnan(results.overall)).all()
-    strict = [label for label in results.measures if "strict" in label and "ng" not in label]
-    undefined = {label for label in results.measures if np.isnan(results["mine", label])}
-    assert undefined == set(strict), "nothing is highly relevant and nothing else"
-
-
-def test_presets_expand_to_what_was_reported() -> None:
-    labels = {name: [m.label for m in preset.measures] for name, preset in PRESETS.items()}
-    assert labels["2008.Focused"] == ["iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP"]
-    assert labels["2007.RelevantInContext"][:2] == ["AgP", "gP@5"]
-    assert labels["2009.RelevantInContext"][:2] == ["AgP(beta=0.25)", "gP(beta=0.25)@5"]
-    assert labels["2007.BestInContext"][0] == "AgP(score=BEP,n=1000)"
-    assert labels["2009.BestInContext"][-1] == "gP(score=BEP)@50"
-    assert labels["2010.RelevantInContext"][0] == "AgP(score=T2I)"
-    assert find_preset("2007.Focussed").name == "2007.Focused"
-    with pytest.raises(UsageError, match=r"did you mean 2009\.Focused"):
-        find_preset("2009.Focus")
-
-
-def test_a_run_that_declares_another_task_is_warned_about(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text(
-        '{"type":"header","format":"foveal-run","version":1,"task":"Thorough"}\n'
-        '{"topic":"1","doc":"A","start":20,"end":40}\n'
-    )
-    results = foveal.evaluate(path, TRUTH, task="2009.Focused")
-    assert "a: declares the task Thorough, scored as 2009.Focused" in warnings(results)
-
-
-@pytest.mark.parametrize(
-    ("declared", "task", "warned"),
-    [
-        ("AllInContext", "2009.RelevantInContext", False),
-        ("Focussed", "2009.focused", False),
-        ("Focused", "2010.RestrictedFocused", True),
-    ],
-)
-def test_declared_tasks_are_compared_by_meaning(
-    declared: str, task: str, warned: bool, tmp_path: Path
-) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text(
-        f'{{"type":"header","task":"{declared}"}}\n{{"topic":"1","doc":"A","start":20,"end":40}}\n'
-    )
-    results = foveal.evaluate(path, TRUTH, task=task)
-    assert ("declares the task" in warnings(results)) is warned
-
-
 def test_topics_left_out_are_not_called_unjudged() -> None:
     run = Run.from_results({"1": [("A", 20, 40)], "2": [("A", 0, 20)], "7": [("A", 0, 5)]})
     assert "topics without judgements, 1: 7" in warnings(foveal.evaluate(run, TRUTH, "charP"))
     results = foveal.evaluate(run, TRUTH, "charP", only_topics=("1",))
     assert "topics without judgements" not in warnings(results)
     assert results.meta["topics"]["runs"]["run"]["not_judged"] == 1
-
-
-def test_runs_of_one_name_are_told_apart_by_the_stems_of_their_files(tmp_path: Path) -> None:
-    for name in ("sys.1.run", "sys.2.run"):
-        (tmp_path / name).write_text("1 Q0 A 1 1 mine 20 20\n")
-    results = foveal.evaluate(sorted(tmp_path.iterdir()), TRUTH, "charP")
-    assert results.runs == ("sys.1", "sys.2")
-
-
-def test_wrong_options_are_named() -> None:
-    for options, gist in (
-        ({"topics": "some"}, "judged, run, both"),
-        ({"overlap": "maybe"}, "error, drop, union, allow"),
-        ({"max_results": 0}, "expected 1 or more"),
-        ({"colour": "red"}, "colour"),
-    ):
-        with pytest.raises(UsageError, match=gist):
-            foveal.evaluate(RUN, TRUTH, "charP", **options)
-    with pytest.raises(UsageError, match="no run given"):
-        foveal.evaluate([], TRUTH, "charP")
 
 
 @needs_inex
@@ -351,19 +180,6 @@ def test_article_runs_of_the_t2i_campaign(number: int) -> None:
     for label, name in labels.items():
         assert ours[label] == pytest.approx(official[name], abs=1e-9), label
     assert ours["AgP(score=T2I)"] == pytest.approx(official["MAgP"], abs=0.0014)
-
-
-@pytest.mark.skipif(not DATA.exists(), reason="the evidence inference data are not at hand")
-def test_several_assessors_of_real_judgements() -> None:
-    folder = DATA / "evidence_inference_v2"
-    judgements = foveal.read_judgements(folder / "xml_qrels.jsonl")
-    run = foveal.read_run(folder / "run_bm25_win400.jsonl.xz")
-    united = foveal.evaluate(run, judgements, ["charR", "AP"])
-    assert "assessors, several for some documents" in warnings(united)
-    common = foveal.evaluate(run, judgements, ["charR", "AP"], assessors="intersection")
-    assert common.averaged[0, 0] < united.averaged[0, 0]
-    each = foveal.evaluate(run, judgements, "charR", assessors="each")
-    assert each.runs == tuple(f"run_bm25_win400[{name}]" for name in judgements.assessors)
 
 
 # -- what a review found ---------------------------------------------------------------------------
@@ -438,13 +254,6 @@ def test_elements_without_sizes_do_not_serve_hixeval(tmp_path: Path) -> None:
         foveal.evaluate(run, path, "HiR(trel=elements)@1")
 
 
-def test_fields_that_look_like_offsets_but_are_not_are_pointed_out(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"topic":"1","doc":"A","start_char":20,"end_char":40}\n')
-    results = foveal.evaluate(path, TRUTH, "charP")
-    assert "not understood on line 1: start_char, end_char" in warnings(results)
-
-
 def test_measures_ask_only_for_what_they_use(tmp_path: Path) -> None:
     qrels, run = tmp_path / "qrels", tmp_path / "docs.run"
     qrels.write_text("1 0 A 1\n")
@@ -458,10 +267,3 @@ def test_measures_ask_only_for_what_they_use(tmp_path: Path) -> None:
 def test_spans_made_by_hand_are_checked(bad: tuple[int, int]) -> None:
     with pytest.raises(UsageError, match="is not a span"):
         Run.from_results({"1": [("A", *bad)]})
-
-
-def test_a_declared_task_may_be_the_whole_preset_or_in_words() -> None:
-    preset = find_preset("2009.RelevantInContext")
-    assert preset.is_for("2009.RelevantInContext")
-    assert preset.is_for("Relevant in Context")
-    assert not preset.is_for("Focused")

@@ -140,11 +140,6 @@ def test_fields_that_only_some_results_have_are_known_of_the_whole(
         ]
 
 
-def test_a_line_that_is_no_object_is_in_some_group(tmp_path: Path) -> None:
-    path = written(tmp_path, JSON + "nonsense\n" + '{"topic": "3"}\n')
-    assert sum("6:nonsense" in group for group in show_groups(path)) == 1
-
-
 @given(
     st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 99)), min_size=1, max_size=30),
     st.sampled_from([1, 30, 1000]),
@@ -192,21 +187,6 @@ def test_damage_is_said_as_where_a_file_is_read_at_once(
     for broken in (data[: len(data) // 2], data[:40] + b"\x00\x01" * 20 + data[80:]):
         path = written(tmp_path, broken, kind)
         assert refusal(split, path) == refusal(read_run, path)
-
-
-@chunks
-def test_all_lines_that_are_not_utf8_are_named(
-    chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wrong = b"4 Q0 \xff 1 1 mine 0 5\n"
-    path = written(tmp_path, b"\n".join([TEXT.encode(), wrong, wrong]))
-    monkeypatch.setattr(large, "CHUNK", chunk)
-    with contextlib.closing(split(path)) as file:
-        assert "\n".join(map(str, file.problems)) == refusal(read_run, path)
-
-
-def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
-    assert refusal(split, tmp_path / "none").endswith("none: no such file")
 
 
 def test_a_full_disk_is_said_with_what_to_do(
@@ -263,9 +243,3 @@ def test_the_groups_of_a_run_have_its_results(
         assert (file.source, *file.notes) == (whole.source, *whole.notes)
     assert sorted(row for part in parts for row in rows(part)) == sorted(rows(whole))
     assert {part.name for part in parts} == {whole.name}
-
-
-def test_what_is_no_run_is_refused_in_the_same_words(tmp_path: Path) -> None:
-    for text in ("1 2 3\n", '{"topic": "1", "doc": "D", "spans": []}\n', "\n\n", ""):
-        path = written(tmp_path, text)
-        assert refusal(split, path) == refusal(read_run, path)

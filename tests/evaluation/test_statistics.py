@@ -18,10 +18,7 @@ from foveal.analysis.statistics import (
 )
 from foveal.formats import read_topics
 from inputs import judgement_losses, read_judgements, read_run, text_source
-from shared_data import DATA
 from xml_trees import index_of
-
-CAMPAIGN = Path(__file__).resolve().parents[2] / "examples" / "crossings"
 
 
 def test_a_collection(tmp_path: Path) -> None:
@@ -90,12 +87,6 @@ def test_a_run_of_elements_and_passages() -> None:
     assert found["results by tag"] == {"p": 2, "b": 1}
 
 
-def test_a_run_without_places_or_paths() -> None:
-    found = run_statistics(read_run("1 Q0 d 1 2 r\n"))
-    assert found["result length"] == {}
-    assert not [name for name in found if "overlap" in name or "tag" in name]
-
-
 def test_the_share_of_fully_highlighted_elements() -> None:
     """As the link experiment of 2006 counts: of the whole elements, which are links."""
     elements = [("/a", 90, 30), ("/a/p", 20, 20), ("/a/p/link", 5, 5), ("/a/link[2]", 9, 9)]
@@ -115,55 +106,6 @@ def test_the_share_of_fully_highlighted_elements() -> None:
     assert found["share of fully highlighted elements by tag"] == {"link": 0.6667, "p": 0.3333}
 
 
-def test_elements_by_grade() -> None:
-    grades = [("3", "3"), ("1", "2"), ("0", "0"), ("3", "3")]
-    elements = [
-        {"xpath": f"/a[{i}]", "exhaustivity": e, "specificity": s}
-        for i, (e, s) in enumerate(grades, 1)
-    ]
-    line = {"topic": "1", "doc": "d", "elements": elements}
-    found = judgement_statistics(read_judgements(json.dumps(line)))
-    assert found["scale of elements"] == "2003"
-    assert found["elements by exhaustivity, specificity"] == {"3,3": 2, "1,2": 1, "0,0": 1}
-    assert found["relevant elements"] == 3
-    assert found["fully highlighted elements"] == 0
-
-
-def test_several_assessors_are_counted() -> None:
-    lines = [
-        {"topic": "1", "doc": doc, "assessor": who, "spans": [{"start": 0, "end": end}]}
-        for doc, who, end in (("d", "a", 5), ("d", "b", 9), ("e", "a", 2))
-    ]
-    found = judgement_statistics(read_judgements("".join(json.dumps(x) + "\n" for x in lines)))
-    assert found["assessors"] == 2
-    assert found["documents with several assessors"] == 1
-    assert found["documents judged"] == 2
-    assert found["relevant characters"] == 11
-    assert found["relevant passages per topic"]["mean"] == 2
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("index") / "campaign.fvx"
-    foveal.collection.build_index(CAMPAIGN / "documents", path)
-    return str(path)
-
-
-def test_the_kind_is_told_from_the_content(index: str, capsys: pytest.CaptureFixture[str]) -> None:
-    names = ("judgements.jsonl", "topics.jsonl", "runs/paragraphs.run")
-    paths = [index, *(str(CAMPAIGN / name) for name in names)]
-    outcome = call(capsys, "stats", *paths, "-C", index, "-f", "json")
-    found = {entry["kind"]: entry for entry in json.loads(outcome.out)["files"].values()}
-    assert set(found) == {"collection", "judgements", "topics", "run"}
-    assert found["collection"]["documents"] == 43
-    assert found["judgements"]["relevant documents"] == 77
-    assert found["judgements"]["relevant characters"] == 59645
-    shares = found["judgements"]["share of fully highlighted elements by tag"]
-    assert sum(shares.values()) == pytest.approx(1, abs=1e-3)
-    assert found["topics"]["topics by type"] == {"CO+S": 7, "CO": 5}
-    assert found["run"]["results per topic"]["mean"] == 40
-
-
 def test_the_table_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "r"
     paths = "".join(f"1 Q0 d 1 1 r /a/t{i}\n" for i in range(23))
@@ -175,32 +117,3 @@ def test_the_table_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert ["documents", "per", "topic", "mean", "2"] in cells
     assert ["results", "by", "tag", "p", "2"] in cells
     assert lines[-1] == "results by tag: 4 more in other formats."
-
-
-def test_rows_hold_every_number_and_text(capsys: pytest.CaptureFixture[str], index: str) -> None:
-    out = call(capsys, "stats", index, "-f", "tsv").out
-    header, *rows = (line.split("\t") for line in out.splitlines())
-    assert header == ["path", "kind", "figure", "key", "value"]
-    assert [index, "collection", "white space", "keep", "none"] in rows
-    assert [index, "collection", "elements by tag", "p", "420"] in rows
-    assert [index, "collection", "document length", "max", "4355.0"] in rows
-
-
-def test_a_damaged_index_is_refused(
-    index: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = bytearray(Path(index).read_bytes())
-    damaged = tmp_path / "x.fvx"
-    length = int.from_bytes(data[12:16], "little")
-    section = json.loads(data[32 : 32 + length])["sections"]["end"]
-    data[-(-(32 + length) // 64) * 64 + section["offset"]] ^= 1
-    damaged.write_bytes(data)
-    outcome = call(capsys, "stats", str(damaged))
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err == f"{damaged}: the index is damaged: section end differs\n"
-
-
-@pytest.mark.skipif(not (DATA / "inex2009").exists(), reason="no real data beside the project")
-def test_the_topics_of_2009() -> None:
-    found = topic_statistics(read_topics(DATA / "inex2009" / "topics.xml"))
-    assert found["topics"] == found["castitles"] == 115

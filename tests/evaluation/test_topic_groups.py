@@ -16,7 +16,6 @@ from foveal.errors import InputError, UsageError
 from foveal.evaluation.topic_groups import add_groups, read_groups
 from foveal.files.source import Source
 from foveal.model import Judgements, Results, Run
-from foveal.report.page import report_page
 
 TRUTH = Judgements.from_highlights(
     {topic: {"d": {"spans": [(0, 10)], "length": 100}} for topic in "123456"}
@@ -37,29 +36,6 @@ def test_mean_of_a_group_is_the_mean_over_its_topics() -> None:
     assert results["mine", "charP[high]"] == pytest.approx(high)
     assert np.isnan(results["mine", "charP[high]", "3"])
     assert results["mine", "charP[high]", "5"] == expected["5"]
-
-
-def test_counts_are_summed_in_a_group_too() -> None:
-    results = score({"low": ["1", "2"]})
-    assert results["mine", "num_ret"] == 6
-    assert results["mine", "num_ret[low]"] == 2
-
-
-def test_group_columns_follow_their_measure() -> None:
-    results = score({"a": ["1"], "b": ["2"]})
-    assert results.measures[:3] == ("charP", "charP[a]", "charP[b]")
-    assert results.meta["groups"] == {"a": ["1"], "b": ["2"]}
-
-
-def test_lower_is_better_holds_for_groups() -> None:
-    results = score({"a": ["1", "2"]}, ["Redundancy"])
-    assert results.lower_is_better == {"Redundancy", "Redundancy[a]"}
-
-
-def test_results_with_groups_can_be_saved_and_read_back() -> None:
-    results = score({"a": ["1", "2"]})
-    again = Results.from_json(results.to_json())
-    assert again["mine", "charP[a]"] == results["mine", "charP[a]"]
 
 
 def test_an_evaluation_with_groups_can_be_pickled(tmp_path: Path) -> None:
@@ -161,12 +137,6 @@ def test_a_small_group_gets_no_verdict() -> None:
     assert "Too few topics to say who leads by charP[few] (3)." in found.summary()
 
 
-def test_without_correction_p_values_of_groups_stay_as_they_are() -> None:
-    found = foveal.compare(make_runs(), TWELVE, "charP", groups=GROUPS, correction="none")
-    pairs = found.measures[1]
-    assert pairs.adjusted["t"].tolist() == pairs.p["t"].tolist()
-
-
 Foveal = Callable[..., Outcome]
 
 
@@ -194,58 +164,10 @@ def test_gates_take_a_group(run_command: Foveal) -> None:
     assert "charP[even]" in wrong.err
 
 
-def test_saved_results_are_compared_by_group(run_command: Foveal) -> None:
-    runs = ["read2.jsonl", "read5.jsonl"]
-    saved = run_command(
-        "evaluate", *runs, "-j", "truth.jsonl", "-m", "charP", "-f", "json", "-o", "s.json"
-    )
-    assert saved.code == 0
-    from_saved = run_command("compare", "s.json", "--groups", "groups.tsv", "-f", "tsv")
-    scored = run_command(
-        "compare", *runs, "-j", "truth.jsonl", "-m", "charP", "--groups", "groups.tsv", "-f", "tsv"
-    )
-    assert from_saved.out == scored.out
-    assert "charP[odd]" in scored.out
-
-
-def test_a_gate_on_a_comparison_takes_a_group(run_command: Foveal) -> None:
-    asked = ["read5.jsonl", "read2.jsonl", "-j", "truth.jsonl", "--groups", "groups.tsv"]
-    asked += ["--baseline", "read2", "--fail-if-worse"]
-    assert run_command("compare", *asked, "charP[odd]").code == 1
-    assert run_command("compare", *asked, "charR[odd]").code == 0
-
-
-def test_the_report_has_a_column_for_each_group() -> None:
-    page = report_page(make_runs(), TWELVE, ["charP"], groups=GROUPS)
-    labels = [measure["label"] for measure in page.data["measures"]]
-    assert labels == ["charP", "charP[odd]", "charP[few]"]
-    answers = {own["measure"]: own["text"] for own in page.data["answers"]}
-    assert "too few topics" in answers["charP[few]"]
-
-
-def test_a_table_names_groups_of_measures_as_asked(run_command: Foveal) -> None:
-    asked = ["read2.jsonl", "-j", "truth.jsonl", "-m", "char_prec", "--groups", "groups.tsv"]
-    shown = run_command("evaluate", *asked, "-f", "table")
-    assert shown.out.split()[:4] == ["run", "char_prec", "char_prec[odd]", "char_prec[few]"]
-
-
-def test_a_missing_file_of_groups_is_refused(run_command: Foveal) -> None:
-    asked = ["read2.jsonl", "-j", "truth.jsonl", "-m", "charP", "--groups", "none.tsv"]
-    refused = run_command("evaluate", *asked)
-    assert refused.code == 2
-    assert "none.tsv: no such file" in refused.err
-
-
 def test_groups_are_replaced_not_nested() -> None:
     results = add_groups(score({"a": ["1", "2"]}), {"a": ["3"], "b": ["4"]})
     assert results.measures[:3] == ("charP", "charP[a]", "charP[b]")
     assert results["mine", "charP[a]"] == pytest.approx(1 / 3)
-
-
-def test_a_small_group_differs_significantly_nowhere() -> None:
-    found = foveal.compare(make_runs(), TWELVE, "charP", groups=GROUPS, baseline="read2")
-    assert found["charP[few]"].significant.tolist() == [False]
-    assert found.signs("charP[few]") == {"read5": "-"}
 
 
 @pytest.mark.parametrize("saved", [[], ["--groups", "groups.tsv"]])

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import foveal
-from command import call
 
 pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
 
@@ -81,27 +80,6 @@ def test_zero_gives_the_means_of_trec_eval(tmp_path: Path) -> None:
         assert every["mine", name] == pytest.approx(sum(by[name] for by in expected.values()) / 5)
 
 
-def test_the_command_counts_them_as_0_and_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    arguments = ("evaluate", "run", "-j", "qrels", "-m", "AP", "-m", "R@5", "--topics", "run")
-    skipped = call(capsys, *arguments)
-    counted = call(capsys, *arguments, "--undefined", "zero")
-    assert skipped.out.splitlines()[1:] == [
-        "mine\tall\tAP\t0.6666666666666666",
-        "mine\tall\tR@5\t1.0",
-    ]
-    assert counted.out.splitlines()[1:] == [
-        "mine\tall\tAP\t0.3333333333333333",
-        "mine\tall\tR@5\t0.5",
-    ]
-    assert "not averaged" in skipped.err
-    assert "counted as 0" in counted.err
-    assert "2, 4" in counted.err
-
-
 def test_precision_at_a_rank_is_0_where_nothing_is_relevant(tmp_path: Path) -> None:
     qrels, run = write(tmp_path)
     results = foveal.evaluate(run, qrels, ["P@5", "R@5"])
@@ -109,15 +87,6 @@ def test_precision_at_a_rank_is_0_where_nothing_is_relevant(tmp_path: Path) -> N
     assert ours["2"] == ours["4"] == 0
     assert math.isnan(results.per_topic("R@5")["mine"]["2"])
     assert results["mine", "P@5"] == pytest.approx((2 / 5 + 1 / 5) / 5)
-
-
-def test_the_option_is_kept_with_the_results(tmp_path: Path) -> None:
-    qrels, run = write(tmp_path)
-    results = foveal.evaluate(run, qrels, "AP", undefined="zero")
-    assert results.meta["options"]["undefined"] == "zero"
-    assert results.meta["topics"]["runs"]["mine"]["averaged"] == {"AP": 5}
-    with pytest.raises(foveal.UsageError, match="skip, zero"):
-        foveal.evaluate(run, qrels, "AP", undefined="nil")
 
 
 def test_budgets_count_them_as_0_too() -> None:

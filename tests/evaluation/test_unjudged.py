@@ -66,19 +66,6 @@ def test_judgements_of_relevant_documents_alone_are_told_from_pooled_ones() -> N
     assert has_negative_judgements(judgements(t="Ab", u="Ab", w="A"))
 
 
-def test_runs_below_1_are_named_in_one_line_the_worst_first() -> None:
-    truth = judgements(t="Ab")
-    good, bad, worse = run_of("good", t="ab"), run_of("bad", t="ax"), run_of("worse", t="xyax")
-    assert warning(truth, good, bad, worse) == (
-        "unjudged results count as not relevant; judged@10 on topics with results: "
-        "worse 0.25, bad 0.50"
-    )
-    many = [run_of(f"r{i}", t="a" * i + "x" * (10 - i)) for i in range(8)]
-    said = warning(truth, *many)
-    assert said is not None
-    assert said.endswith("r0 0.00, r1 0.10, r2 0.20, r3 0.30, r4 0.40 and 3 more")
-
-
 def test_a_share_below_1_is_not_rounded_up() -> None:
     topics = {f"t{i}": "Ab" for i in range(300)}
     run = run_of(**dict.fromkeys(topics, "ab") | {"t0": "ax"})

@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from command import call
 from foveal.collection import Collection, build_index
 from foveal.errors import Problem
-from foveal.evaluation import PRESETS, find_preset
+from foveal.evaluation import find_preset
 from foveal.evaluation.validation import UNCHECKED, validate, validate_topics
 from foveal.files.source import Source
 from foveal.model.topics import Topic, Topics
-from foveal.nexi import IEEE_CLASSES
 
 GOOD = "1 Q0 d 1 9 mine 0 4\n1 Q0 e 2 8 mine 1 3\n"
 
@@ -77,23 +75,6 @@ def test_each_kind_of_problem_is_found_on_its_line(
     assert kinds(text, **options) == expected
 
 
-def test_a_task_adds_what_it_forbids() -> None:
-    overlapping = "1 Q0 d 1 9 m 0 4\n1 Q0 e 2 8 m 0 1\n1 Q0 d 3 7 m 2 9\n"
-    assert kinds(overlapping) == []
-    assert kinds(overlapping, preset=find_preset("2009.Focused")) == [("run.overlap", 3)]
-    assert kinds(overlapping, preset=find_preset("2009.Thorough")) == []
-    in_context = kinds(overlapping, preset=find_preset("2009.RelevantInContext"))
-    assert in_context == [("run.interleaved", 3), ("run.overlap", 3)]
-    rising = "1 Q0 d 1 7 m 0 4\n1 Q0 e 2 9 m 0 4\n"
-    assert kinds(rising, preset=find_preset("2009.RelevantInContext")) == []
-    best = kinds(overlapping, preset=find_preset("2009.BestInContext"))
-    assert best == [("run.interleaved", 3), ("run.second_result", 3)]
-    long = "1 Q0 d 1 9 m 0 900\n1 Q0 d 2 8 m 900 101\n1 Q0 e 3 7 m 0 5\n"
-    assert kinds(long, preset=find_preset("2010.RestrictedFocused")) == [("run.limit", 2)]
-    restricted = kinds(long, preset=find_preset("2010.RestrictedRelevantInContext"))
-    assert restricted == [("run.limit", 1)]
-
-
 @pytest.mark.parametrize(
     ("task", "expected"),
     [
@@ -113,42 +94,6 @@ def test_the_declared_task_decides_where_none_is_given(
         '{"topic":"1","doc":"d","start":3,"end":4}\n'
     )
     assert kinds(text) == expected
-
-
-def test_overlap_of_elements_shows_in_their_paths() -> None:
-    paths = ["/a/b[10]", "/a/b", "/a/b[10]/c[2]", "/a/b[1]", "/a", "/a/text()[1].2 /a/b"]
-    lines = [{"topic": "1", "doc": "d", "xpath": path} for path in paths]
-    lines.append({"topic": "1", "doc": "e", "xpath": "/a"})
-    header = {"type": "header", "task": "Focused"}
-    text = "".join(json.dumps(line) + "\n" for line in [header, *lines])
-    assert [str(finding) for finding in findings(text)] == [
-        "r:4: overlaps the result on line 2 (topic '1', document 'd')",
-        "r:5: repeats the result on line 3 (topic '1', document 'd')",
-        "r:6: overlaps the result on line 2 (topic '1', document 'd')",
-    ]
-
-
-@settings(max_examples=50)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("de"), st.integers(0, 9), st.integers(0, 5)),
-        min_size=1,
-        max_size=8,
-    )
-)
-def test_every_overlap_is_found_with_the_first_result_it_meets(
-    places: list[tuple[str, int, int]],
-) -> None:
-    text = "".join(f"1 Q0 {doc} {i} 1 m {at} {n}\n" for i, (doc, at, n) in enumerate(places, 1))
-    expected = {}
-    for i, (doc, at, n) in enumerate(places):
-        for j, (other, start, size) in enumerate(places[:i]):
-            shared = min(at + n, start + size) - max(at, start)
-            if doc == other and shared > 0 and places[i] not in places[:i]:
-                expected.setdefault(i + 1, j + 1)
-    found = findings(text, preset=find_preset("2009.Focused"))
-    overlaps = [finding for finding in found if finding.code == "run.overlap"]
-    assert {f.line: int(f.text.split()[5]) for f in overlaps} == expected
 
 
 def test_a_collection_tells_which_elements_are_empty(tmp_path: Path) -> None:
@@ -185,12 +130,6 @@ def test_a_topic_has_one_element_in_a_submission() -> None:
         ]
 
 
-def test_a_path_and_offsets_that_disagree(collection: Collection) -> None:
-    text = '{"topic":"1","doc":"d","xpath":"/a/p","start":0,"end":5}\n'
-    (found,) = findings(text, collection=collection)
-    assert found.text == "/a[1]/p[1] is at [0,4), but the result gives [0,5)"
-
-
 def test_a_collection_adds_documents_paths_and_ends(collection: Collection) -> None:
     text = "1 Q0 x 1 9 m /a[1]\n1 Q0 d 2 8 m /a/p[7]\n1 Q0 d 3 7 m /a/sec\n"
     expected = [("collection.unknown_document", 1), ("collection.unknown_path", 2)]
@@ -209,64 +148,10 @@ def test_strict_tasks_want_the_targets_of_the_castitle(task: str, wrong: list[in
     assert [finding.line for finding in found if finding.code == "run.target"] == wrong
 
 
-def test_a_castitle_that_is_no_query_is_said() -> None:
-    text = '{"type":"header","task":"SSCAS"}\n{"topic":"1","doc":"d","xpath":"/a[1]/b[1]"}\n'
-    (found,) = findings(text, castitles={"1": "//sec["})
-    assert str(found) == (
-        "r:2: castitle of topic '1': not a NEXI query, character 7: expected about(...), "
-        "a comparison or '(', found the end\n  //sec[\n        ^"
-    )
-
-
-def test_tags_mean_the_same_where_classes_say_so() -> None:
-    text = '{"type":"header","task":"SCAS"}\n{"topic":"1","doc":"d","xpath":"/article/bdy/ss1"}\n'
-    castitles = {"1": "//article//sec[about(., x)]"}
-    assert findings(text, castitles=castitles, classes=IEEE_CLASSES) == []
-    assert findings(text, castitles=castitles, classes=(frozenset({"sec", "ss1"}),)) == []
-    (found,) = findings(text, castitles=castitles, classes=(frozenset({"sec", "ss2"}),))
-    assert found.text == (
-        "/article[1]/bdy[1]/ss1[1] is not a target of //article//sec[about(., x)]"
-    )
-
-
 def strict(*results: dict[str, object]) -> str:
     lines = [{"topic": "1", "doc": "d", **result} for result in results]
     header = {"type": "header", "task": "SSCAS"}
     return "".join(json.dumps(line) + "\n" for line in [header, *lines])
-
-
-@pytest.mark.parametrize(
-    ("result", "said"),
-    [
-        ({"start": 7, "end": 12}, None),  # <p>three</p>
-        ({"start": 8, "end": 10}, None),  # within it
-        ({"start": 4, "end": 12}, "[4,12) is /a[1]/sec[1], not"),
-        ({"start": 5, "end": 9}, "[5,9) lies in /a[1]/sec[1], not"),
-        ({}, "[0,12) is /a[1], not"),  # a whole document is its root
-        ({"xpath": "/a/sec/p/text()[1].1 /a/sec/p/text()[1].3"}, None),
-        ({"xpath": "/a/p /a/sec"}, "[0,12) is /a[1], not"),
-        ({"start": 8, "end": 8}, None),
-    ],
-)
-def test_spans_are_the_element_of_their_extent_or_the_smallest_around(
-    collection: Collection, result: dict[str, object], said: str | None
-) -> None:
-    found = findings(
-        strict(result), collection=collection, castitles={"1": "//sec//p[about(., x)]"}
-    )
-    expected = [] if said is None else [f"r:2: {said} a target of //sec//p[about(., x)]"]
-    assert [str(finding) for finding in found] == expected
-
-
-def test_one_of_several_elements_of_an_extent_is_enough(tmp_path: Path) -> None:
-    (tmp_path / "d.xml").write_text("<a><sec><p>all of it</p></sec></a>")
-    build_index(tmp_path, tmp_path / "index")
-    collection = Collection.open(tmp_path / "index")
-    for target in ("//a", "//sec", "//p"):
-        text = strict({"start": 0, "end": 9})
-        assert (
-            findings(text, collection=collection, castitles={"1": f"{target}[about(., x)]"}) == []
-        )
 
 
 def test_spans_without_a_place_are_not_said_to_miss_the_target(collection: Collection) -> None:
@@ -317,85 +202,6 @@ def test_targets_of_spans_are_those_of_a_search_through_all_elements(
     assert found == ([] if "q" in own else [("run.target", 2)])
 
 
-def test_what_could_not_be_checked_is_said_and_is_no_fault(collection: Collection) -> None:
-    text = strict({"start": 4, "end": 12}, {"xpath": "/a/sec"}, {"start": 0, "end": 2})
-    (found,) = findings(text)
-    assert str(found) == (
-        "r: targets were not checked: the task is strict, and castitles are not given "
-        "(--topics-file)"
-    )
-    (found,) = findings(text, castitles={"1": "//sec[about(., x)]"})
-    assert str(found) == (
-        "r:2: targets of 2 results that are not named as elements were not checked; "
-        "a collection (--collection) tells which elements they are"
-    )
-    (found,) = findings(text, castitles={}, collection=collection)
-    assert str(found) == "r:2: topic '1' has no castitle; targets were not checked"
-    (found,) = findings(text, castitles={"1": "only words"}, collection=collection)
-    assert found.text == "castitle of topic '1' asks for no structure; targets were not checked"
-    assert found.code == UNCHECKED
-    # That there is no such topic is all there is to say.
-    assert kinds(text, castitles={}, topics=["2"]) == [("run.unknown_topic", 2)]
-
-
-def test_tasks_that_are_not_strict_need_no_castitles() -> None:
-    assert findings(strict({"start": 4, "end": 12}).replace("SSCAS", "VVCAS")) == []
-
-
-def test_tags_of_topics_that_no_element_has(collection: Collection) -> None:
-    topics = '{"topic":"1","title":"x","castitle":"//*[about(.//(p|q), x)]//seq[about(., x)]"}\n'
-    found = validate_topics(Source.of_text(topics, "t"), collection=collection)
-    assert [(f.code, f.line, f.text[-7:]) for f in found] == [
-        ("topics.unknown_tag", 1, " 'sec'?"),
-        ("topics.unknown_tag", 1, "tag 'q'"),
-    ]
-    assert validate_topics(Source.of_text(topics, "t")) == []
-
-
-def test_topics_are_validated_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    topics = tmp_path / "topics.jsonl"
-    topics.write_text(
-        '{"topic":"1","title":"x","castitle":"//sec[about(., x)]"}\n'
-        '{"topic":"2","title":"x","castitle":"//sec[about(.)]"}\n{"topic":"3","title":"no, CO"}\n'
-    )
-    outcome = call(capsys, "validate", str(topics))
-    assert outcome == (
-        1,
-        (
-            f"{topics}:2: topic '2': not a NEXI query, character 14: expected ',', found ')' "
-            "[topics.castitle]\n  //sec[about(.)]\n               ^\n"
-        ),
-        "1 file, 1 problem: topics.castitle 1\n",
-    )
-    topics.write_text('{"topic":"1","title":"x"}\n{"topic":"1","title":"y"}\n')
-    assert [f.code for f in validate_topics(str(topics))] == ["topics.repeated"]
-
-
-def test_a_declared_task_that_is_not_the_preset() -> None:
-    text = '{"type":"header","task":"Thorough"}\n{"topic":"1","doc":"d","start":0,"end":3}\n'
-    (found,) = findings(text, preset=find_preset("2009.Focused"))
-    assert str(found) == "r:1: declares the task Thorough, not 2009.Focused"
-
-
-def test_a_task_that_nobody_knows() -> None:
-    task = "COS.Through"
-    expected = f"declares the task {task!r}, which is not known; as in Thorough, CO.Focussed, SSCAS"
-    header = f'\n{{"type":"header","task":"{task}"}}\n{{"topic":"1","doc":"d"}}\n'
-    assert [str(f) for f in findings(header)] == [f"r:2: {expected}"]
-    submission = (
-        f'<?xml version="1.0"?>\n\n<inex-submission task="{task}"><topic topic-id="1">\n'
-        "<result><file>d</file><path>/a</path></result></topic></inex-submission>"
-    )
-    assert [str(f) for f in findings(submission)] == [f"r:3: {expected}"]
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_every_task_with_official_settings_is_known(name: str) -> None:
-    for task in (name, name.partition(".")[2]):
-        text = f'{{"type":"header","task":"{task}"}}\n{{"topic":"1","doc":"d"}}\n'
-        assert "task" not in [kind for kind, _ in kinds(text)]
-
-
 def test_a_file_is_one_run() -> None:
     for rest in ("", " 0 4", " /a[1]"):
         lines = [f"1 Q0 d{i} {i} {9 - i} {name}{rest}\n" for i, name in enumerate("aabab")]
@@ -408,15 +214,39 @@ def test_a_file_is_one_run() -> None:
     assert str(found) == "r:3: a second header; expected one run"
 
 
-def test_a_topic_that_comes_back_is_named_with_its_line() -> None:
-    text = "".join(f"{t} Q0 d{i} {i} 1 m 0 4\n" for i, t in enumerate("1221132"))
-    assert [str(finding) for finding in findings(text)] == [
-        "r:4: topic '1' comes back after another one; the lines of a topic are not together",
-        "r:7: topic '2' comes back after another one; the lines of a topic are not together",
-    ]
+def test_a_declared_task_must_be_known_and_be_the_preset() -> None:
+    header = '{"type":"header","task":"%s"}\n{"topic":"1","doc":"d","start":0,"end":3}\n'
+    assert kinds(header % "Thorough", preset=find_preset("2009.Focused")) == [("run.task", 1)]
+    assert kinds("\n" + header % "COS.Through") == [("run.task", 2)]
+    submission = (
+        '<?xml version="1.0"?>\n\n<inex-submission task="COS.Through"><topic topic-id="1">\n'
+        "<result><file>d</file><path>/a</path></result></topic></inex-submission>"
+    )
+    assert kinds(submission) == [("run.task", 3)]
 
 
-def test_warnings_of_the_reader_stand_on_their_line() -> None:
-    text = '{"topic":"1","doc":"d","offset":5}\n{"topic":"1","doc":"e"}\n'
-    (found,) = findings("\n" + text)
-    assert (found.code, found.line) == ("run.note", 2)
+@pytest.mark.parametrize(
+    ("castitle", "code"),
+    [
+        (None, UNCHECKED),
+        ("only words", UNCHECKED),
+        ("//sec[", "topics.castitle"),
+        ("//sec[about(., x)]", "run.target"),
+    ],
+)
+def test_a_strict_task_needs_a_castitle(
+    castitle: str | None, code: str, collection: Collection
+) -> None:
+    text, titles = strict({"start": 0, "end": 2}), {"1": castitle} if castitle else {}
+    assert kinds(text, castitles=titles, collection=collection) == [(code, 2)]
+    assert kinds(text.replace("SSCAS", "VVCAS"), castitles=titles, collection=collection) == []
+
+
+def test_topics_are_validated_too(collection: Collection) -> None:
+    castitles = "//p[about(., x)]", "//sec[about(.)]", "//seq[about(., x)]"
+    lines = [{"topic": str(i), "title": "x", "castitle": c} for i, c in enumerate(castitles, 1)]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    found = validate_topics(Source.of_text(text, "t"), collection=collection)
+    assert [(f.code, f.line) for f in found] == [("topics.castitle", 2), ("topics.unknown_tag", 3)]
+    repeated = Source.of_text(text.replace('"2"', '"1"'), "t")
+    assert [f.code for f in validate_topics(repeated)] == ["topics.repeated"]

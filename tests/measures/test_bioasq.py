@@ -7,16 +7,13 @@ article has a golden snippet.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from command import call
 
 Snippet = tuple[str, str, int, int]
 """Article, section, first and last offset."""
@@ -94,42 +91,6 @@ def test_average_precision_equals_the_reference(
     for question, own in golden.items():
         expected = [average_precision(returned[question], own, version) for version in VERSIONS]
         assert found[question] == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_snippet_in_another_section_of_a_golden_article_is_relevant(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Half of the two snippets is golden: precision 1 at the first, 1/2 at the second."""
-    monkeypatch.chdir(tmp_path)
-    lines = [
-        {"topic": "q", "doc": "11/abstract", "start": 0, "end": 99},
-        {"topic": "q", "doc": "11/title", "start": 0, "end": 99},
-        {"topic": "q", "doc": "12/title", "start": 0, "end": 99},
-    ]
-    Path("run.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    golden = {"topic": "q", "doc": "11/abstract", "spans": [{"start": 0, "end": 99}]}
-    Path("golden.jsonl").write_text(f"{json.dumps(golden)}\n")
-    scores = {}
-    for measure in ("bio_ap", "bio_ap(version=5)", "bio_ap(relevance=overlap)"):
-        done = call(
-            capsys, "evaluate", "run.jsonl", "-j", "golden.jsonl", "-m", measure, "-f", "tsv"
-        )
-        assert done.code == 0, done.err
-        scores[measure] = float(done.out.splitlines()[-1].split("\t")[-1])
-    assert scores == {
-        "bio_ap": 1.5,
-        "bio_ap(version=5)": 0.15,
-        "bio_ap(relevance=overlap)": 1.0,
-    }
-
-
-def test_golden_articles_of_other_questions_do_not_count() -> None:
-    golden = {"a": [("11", "abstract", 0, 9)], "b": [("12", "abstract", 0, 9)]}
-    returned = {
-        "a": [("11", "abstract", 0, 9), ("12", "title", 0, 9)],
-        "b": [("11", "title", 0, 9)],
-    }
-    assert score(returned, golden, "bio_ap") == {"a": [1.0], "b": [0.0]}
 
 
 def test_one_character_in_common_is_an_overlap() -> None:

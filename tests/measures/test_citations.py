@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import pickle
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from command import call
 from foveal.collection import build_index
 from foveal.errors import InputError, UsageError
 from foveal.formats import Source, read_run
@@ -273,69 +271,3 @@ def test_retrieved_results_need_a_place() -> None:
     with pytest.raises(InputError) as caught:
         foveal.evaluate(read({"t": ANSWER}), judged(GOLD), "utilisation", retrieved=whole)
     assert [problem.code for problem in caught.value.problems] == ["measure.needs_retrieved"]
-
-
-def test_answers_can_be_pickled() -> None:
-    run = pickle.loads(pickle.dumps(read({"t": ANSWER})))
-    assert foveal.evaluate(run, judged(GOLD), "citeP").aggregate()["a"] == {"citeP": 5 / 15}
-
-
-# -- commands ------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    gold, one, two, bm25 = [], {}, {}, []
-    for i in range(8):
-        spans = [{"start": 3 * i, "end": 3 * i + 5}]
-        gold.append({"topic": str(i), "doc": "A", "length": 30, "spans": spans})
-        one[str(i)] = [[Citation("A", 3 * i, 3 * i + 4)], []]
-        two[str(i)] = [[Citation("A", 2 * i, 2 * i + 9), Citation("A", 2 * i, 99)]]
-        bm25.append({"topic": str(i), "doc": "A", "start": 0, "end": 20})
-    texts = [{"doc": doc, "text": text} for doc, text in TEXTS.items()]
-    for name, rows in (("gold", gold), ("bm25", bm25), ("texts", texts)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(own) + "\n" for own in rows))
-    (tmp_path / "one.jsonl").write_text(written(one))
-    (tmp_path / "two.jsonl").write_text(written(two, run="model-b"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-BOTH = ("one.jsonl", "two.jsonl", "-j", "gold.jsonl")
-
-
-def test_answers_are_given_like_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    measures = [word for name in MEASURES for word in ("-m", name)]
-    options = ("--texts", "texts.jsonl", "--retrieved", "bm25.jsonl", "-f", "json")
-    done = call(capsys, "evaluate", *BOTH, *options, *measures)
-    assert done.code == 0
-    saved = json.loads(done.out)
-    assert {own["run"] for own in saved["results"]} == {"one", "model-b"}
-    assert [own["kind"] for own in saved["meta"]["inputs"]].count("retrieved") == 1
-    assert saved["meta"]["lower_is_better"] == ["overcite"]
-
-
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_workers_give_the_same(
-    folder: Path, capsys: pytest.CaptureFixture[str], workers: str
-) -> None:
-    options = ("-m", "citeF", "-m", "utilisation", "--retrieved", "bm25.jsonl", "-w", workers)
-    done = call(capsys, "evaluate", *BOTH, *options)
-    assert done.code == 0
-    assert "one\tall\tciteF\t" in done.out
-
-
-def test_comparison_gates_and_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = call(capsys, "compare", *BOTH, "-m", "citeF", "-m", "citeValid", "-f", "json")
-    assert done.code == 0
-    assert json.loads(done.out)
-    assert call(capsys, "evaluate", *BOTH, "--fail-under", "citeValid=0.4").code == 0
-    assert call(capsys, "evaluate", *BOTH, "--fail-under", "citeValid=0.9").code == 1
-    done = call(capsys, "report", *BOTH, "-m", "citeF", "-o", "report.html")
-    assert (done.code, "citeF" in Path("report.html").read_text()) == (0, True)
-
-
-def test_axioms_do_not_apply(capsys: pytest.CaptureFixture[str]) -> None:
-    done = call(capsys, "axioms", "-m", "citeF", "-f", "json")
-    assert done.code == 0
-    assert "citeF needs answers" in done.out

@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -64,9 +63,7 @@ def score(label: str, spans: Sequence[Span], results: Sequence[Result], **how: b
     return scoring.score(parse_measure(label), view(spans, results, **how))
 
 
-# --------------------------------------------------------------------------------------------
-# Worked examples
-# --------------------------------------------------------------------------------------------
+# -- Worked examples -------------------------------------------------------------------------------
 
 EITHER = [
     Span("A", 0, 10, ("one",)),
@@ -103,14 +100,6 @@ def test_a_span_without_sets_belongs_to_every_set() -> None:
     assert score("evR", spans, [("A", 0, 10)]) == pytest.approx(10 / 14)
 
 
-def test_without_sets_all_relevant_text_is_one_set() -> None:
-    spans = [span._replace(sets=None) for span in EITHER]
-    results = [("A", 0, 10), ("B", 0, 12)]
-    assert score("evR", spans, results) == score("charR", spans, results) == 20 / 25
-    assert score("answered", spans, results) == 0
-    assert score("answered", spans, [*results, ("B", 12, 20)]) == 1
-
-
 def test_a_rank_counts_results_and_a_budget_what_is_read() -> None:
     results = [("𝄞", 0, 12), ("A", 0, 10)]
     assert [score(f"answered@{k}", EITHER, results) for k in (1, 2, 9)] == [0, 1, 1]
@@ -122,14 +111,6 @@ def test_a_rank_counts_results_and_a_budget_what_is_read() -> None:
     assert score("answered(budget=2,unit=results)", EITHER, results) == 1
 
 
-def test_a_share_of_every_passage_may_do() -> None:
-    results = [("B", 0, 8), ("B", 16, 20)]
-    assert score("answered", EITHER, results) == 0
-    assert score("answered(share=0.8)", EITHER, results) == 1
-    assert score("answered(share=0.81)", EITHER, results) == 0
-    assert score("evRR(share=0.8)", EITHER, results) == 0.5
-
-
 def test_a_share_is_compared_in_whole_numbers() -> None:
     """.07 of 100 characters are 7; as a double it would be a little more."""
     truth = Judgements.from_highlights({"1": {"d": {"spans": [(0, 100)], "length": 100}}})
@@ -138,27 +119,7 @@ def test_a_share_is_compared_in_whole_numbers() -> None:
     assert [*scores.aggregate()["run"].values()] == [1, 0]
 
 
-def test_spans_of_a_set_that_touch_are_one_passage() -> None:
-    whole, halves = [Span("A", 0, 10)], [Span("A", 0, 5), Span("A", 5, 10)]
-    for spans in (whole, halves):
-        assert score("answered(share=0.5)", spans, [("A", 0, 5)]) == 1
-
-
-def test_grades_weigh_characters_where_asked() -> None:
-    spans = [Span("A", 0, 10, None, 3.0), Span("A", 10, 20), Span("A", 5, 12)]
-    assert score("evR", spans, [("A", 0, 10)]) == 10 / 20
-    assert score("evR(weight=grade)", spans, [("A", 0, 10)]) == 30 / 40
-    assert score("evR(weight=grade)", spans, [("A", 0, 30)]) == 1
-
-
-def test_a_graded_span_of_no_relevance_is_no_evidence() -> None:
-    spans = [*EITHER, Span("𝄞", 0, 4, ("one",), 0.0)]
-    assert score("answered", spans, [("A", 0, 10)]) == 1
-
-
-# --------------------------------------------------------------------------------------------
-# Several assessors
-# --------------------------------------------------------------------------------------------
+# -- Several assessors -----------------------------------------------------------------------------
 
 
 def by_two(ann: list[dict[str, Any]], bob: list[dict[str, Any]]) -> Judgements:
@@ -186,12 +147,6 @@ def test_a_set_belongs_to_its_assessor() -> None:
     assert answered(truth, [("A", 20, 25)], assessors="ann") == 0
 
 
-def test_who_makes_no_set_where_others_do_has_one() -> None:
-    truth = by_two([{"start": 0, "end": 5, "sets": ["x"]}], [{"start": 20, "end": 25}])
-    assert answered(truth, [("A", 20, 25)]) == 1
-    assert answered(truth, [("A", 0, 5)]) == 1
-
-
 def test_nobody_makes_a_set_and_all_text_is_needed() -> None:
     truth = by_two([{"start": 0, "end": 5}], [{"start": 20, "end": 25}])
     assert answered(truth, [("A", 20, 25)]) == 0
@@ -208,9 +163,7 @@ def test_sets_are_cut_to_the_text_that_is_agreed_on() -> None:
     assert answered(truth, [("A", 6, 10)]) == 0
 
 
-# --------------------------------------------------------------------------------------------
-# Naive against fast
-# --------------------------------------------------------------------------------------------
+# -- Naive against fast ----------------------------------------------------------------------------
 
 
 def naive_sets(spans: Sequence[Span]) -> list[dict[Char, Fraction]]:
@@ -325,104 +278,9 @@ def test_fast_equals_naive(spans: list[Span], results: list[Result], union: bool
         assert math.isnan(fast) if not sets else fast == (1 / ranks[0] if ranks else 0)
 
 
-# --------------------------------------------------------------------------------------------
-# Properties
-# --------------------------------------------------------------------------------------------
-
-
-@given(evidence(), returned())
-@settings(max_examples=40)
-def test_answered_is_full_recall_of_a_set(spans: list[Span], results: list[Result]) -> None:
-    recall = score("evR", spans, results)
-    if not math.isnan(recall):
-        assert (recall == 1) == (score("answered", spans, results) == 1)
-        assert (recall == 1) == (score("evRR", spans, results) > 0)
-
-
-@given(evidence(), returned(), returned())
-@settings(max_examples=40)
-def test_more_results_never_hurt(
-    spans: list[Span], results: list[Result], more: list[Result]
-) -> None:
-    for label in ("answered", "evR", "evR(weight=grade)", "evRR", "answered(share=0.3)"):
-        before, after = score(label, spans, results), score(label, spans, [*results, *more])
-        assert math.isnan(before) or before <= after
-
-
-@given(evidence(), returned())
-@settings(max_examples=40)
-def test_another_alternative_never_hurts(spans: list[Span], results: list[Result]) -> None:
-    named = [span._replace(sets=span.sets or ("x",)) for span in spans if span.grade > 0]
-    more = [*named, Span("𝄞", 2, 7, ("new",))]
-    for label in ("answered", "evR", "evRR"):
-        before = score(label, named, results)
-        assert math.isnan(before) or before <= score(label, more, results)
-
-
-@given(evidence(), returned(), st.randoms())
-@settings(max_examples=40)
-def test_cutting_a_result_in_two_changes_no_recall(
-    spans: list[Span], results: list[Result], random: Any
-) -> None:
-    halves = []
-    for doc, start, end in results:
-        middle = random.randint(start, end)
-        halves += [(doc, start, middle), (doc, middle, end)]
-    for label in ("answered", "evR"):
-        one, two = score(label, spans, results), score(label, spans, halves)
-        assert one == two or (math.isnan(one) and math.isnan(two))
-
-
-# --------------------------------------------------------------------------------------------
-# Ugly inputs
-# --------------------------------------------------------------------------------------------
+# -- Ugly inputs -----------------------------------------------------------------------------------
 
 
 def test_one_list_of_sets_for_each_span() -> None:
     with pytest.raises(UsageError, match="1 list of sets for 2 spans"):
         Judgements.from_highlights({"1": {"d": {"spans": [(0, 1), (2, 3)], "sets": [["a"]]}}})
-
-
-def test_topics_without_sets_beside_topics_with_them() -> None:
-    truth = Judgements.from_highlights(
-        {
-            "1": {"d": {"spans": [(0, 5), (6, 9)], "sets": [["a"], ["b"]]}},
-            "2": {"d": {"spans": [(0, 5), (6, 9)]}},
-            "3": {"d": {"spans": []}},
-        }
-    )
-    run = Run.from_results({topic: [("d", 0, 5)] for topic in "123"})
-    scores = foveal.evaluate(run, truth, ["answered", "evR"])
-    assert scores.values[0, :, 0].tolist()[:2] == [1, 0]
-    assert scores.values[0, 1, 1] == 5 / 8
-    assert np.isnan(scores.values[0, 2]).all()
-
-
-def test_results_past_what_was_judged_and_without_text() -> None:
-    truth = Judgements.from_highlights({"1": {"d": {"spans": [(3, 5)], "sets": [["a"]]}}})
-    run = Run.from_results({"1": [("d", 9, 9), ("d", 4, 900)]})
-    scores = foveal.evaluate(run, truth, ["answered", "evR", "evRR"]).aggregate()["run"]
-    assert scores == {"answered": 0, "evR": 0.5, "evRR": 0}
-
-
-@pytest.mark.parametrize("label", ["answered(share=0)", "answered(share=1.5)", "evR(share=1)"])
-def test_impossible_parameters_are_refused(label: str) -> None:
-    with pytest.raises(UsageError):
-        parse_measure(label)
-
-
-def test_a_budget_may_be_of_tokens() -> None:
-    """The second result has 20 tokens for its 10 characters; 18 of them are 9 characters."""
-    frame = pl.DataFrame(
-        {
-            "topic": ["t", "t"],
-            "doc": ["𝄞", "A"],
-            "start": [0, 0],
-            "end": [12, 10],
-            "tokens": [4, 20],
-        }
-    )
-    run = Run.from_frame(frame, name="run")
-    labels = [f"{name}(budget={n},unit=tokens)" for name in ("answered", "evR") for n in (22, 24)]
-    scores = foveal.evaluate(run, judged(EITHER), labels).aggregate()["run"]
-    assert [*scores.values()] == [0, 1, 0.9, 1]

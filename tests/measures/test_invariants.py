@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from itertools import pairwise
 
@@ -34,15 +33,6 @@ def with_relevance(draw: st.DrawFn) -> Campaign:
     return results, documents
 
 
-def disjoint(results: list[naive.Result]) -> list[naive.Result]:
-    """The results without those that overlap an earlier one."""
-    kept: list[naive.Result] = []
-    for doc, start, end in results:
-        if all(d != doc or end <= s or e <= start for d, s, e in kept):
-            kept.append((doc, start, end))
-    return kept
-
-
 @given(with_relevance())
 @settings(max_examples=20)  # of a hundred scores each
 def test_interpolated_precision_falls_with_recall(campaign: Campaign) -> None:
@@ -52,14 +42,6 @@ def test_interpolated_precision_falls_with_recall(campaign: Campaign) -> None:
     assert get(campaign, "AiP") <= curve[0] + TOLERANCE
     ranks = range(1, len(campaign[0]) + 1)
     assert curve[0] == max([get(campaign, f"charP@{k}") for k in ranks], default=0.0)
-
-
-@given(with_relevance(), st.sampled_from(["iP@0.00", "iP@0.10", "iP@0.50", "AiP", "charR"]))
-@quick
-def test_appending_results_never_lowers_what_was_reached(campaign: Campaign, name: str) -> None:
-    results, documents = campaign
-    longer = get(campaign, name)
-    assert get((results[:-1], documents), name) <= longer + TOLERANCE
 
 
 @given(with_relevance(), st.data())
@@ -79,25 +61,6 @@ def test_splitting_a_passage_in_two_never_lowers_iP(
 
 @given(with_relevance())
 @quick
-def test_hixeval_counts_each_relevant_character_once(campaign: Campaign) -> None:
-    k = max(len(campaign[0]), 1)
-    assert get(campaign, f"HiR@{k}", union=False) == pytest.approx(get(campaign, "charR"))
-    reverse = (campaign[0][::-1], campaign[1])
-    assert get(reverse, f"HiR@{k}", union=False) == get(campaign, f"HiR@{k}", union=False)
-    assert get(campaign, f"HiR@{k}", union=False) <= 1
-
-
-@given(with_relevance(), st.sampled_from(["0", "0.3", "1"]))
-@quick
-def test_without_overlap_alpha_changes_nothing(campaign: Campaign, alpha: str) -> None:
-    clean = (disjoint(campaign[0]), campaign[1])
-    k = max(len(clean[0]), 1)
-    assert get(clean, f"HiP(alpha={alpha})@{k}") == pytest.approx(get(clean, f"charP@{k}"))
-    assert get(clean, f"HiR(alpha={alpha})@{k}") == pytest.approx(get(clean, f"charR@{k}"))
-
-
-@given(with_relevance())
-@quick
 def test_with_whole_relevant_documents_agp_is_average_precision(campaign: Campaign) -> None:
     documents = {
         n: naive.Doc(d.length, ((0, d.length),), 0) if n in relevant(campaign[1]) else d
@@ -111,124 +74,6 @@ def test_with_whole_relevant_documents_agp_is_average_precision(campaign: Campai
     for k in (1, 3, 9):
         assert get(binary, f"gP@{k}") == pytest.approx(get(binary, f"P@{k}"), abs=TOLERANCE)
         assert get(binary, f"gR@{k}") == get(binary, f"R@{k}")
-
-
-@given(with_relevance())
-@quick
-def test_agp_never_exceeds_average_precision(campaign: Campaign) -> None:
-    for name in ("AgP", "AgP(beta=0.25)", "AgP(score=BEP)", "AgP(score=T2I)"):
-        assert get(campaign, name) <= get(campaign, "AP") + TOLERANCE
-
-
-IN_CONTEXT = ["AgP", "AgPw", "AgPw(form=11)", "AgPw(form=interpolated)", "igP@0.50", "AP", "AiP"]
-
-
-@given(with_relevance(), st.sampled_from(IN_CONTEXT))
-@quick
-def test_a_non_relevant_document_at_the_end_changes_nothing(campaign: Campaign, name: str) -> None:
-    results, documents = campaign
-    assume(all(doc != campaigns.UNJUDGED for doc, _, _ in results))
-    longer = ([*results, (campaigns.UNJUDGED, 0, 30)], documents)
-    assert get(longer, name) == pytest.approx(get(campaign, name), abs=TOLERANCE)
-
-
-@given(with_relevance(), st.sampled_from(["AgP", "AgPw", "AgPw(form=11)", "AP", "AiP", "T2I"]))
-@quick
-def test_a_non_relevant_document_in_front_never_helps(campaign: Campaign, name: str) -> None:
-    results, documents = campaign
-    assume(all(doc != campaigns.UNJUDGED for doc, _, _ in results))
-    worse = ([(campaigns.UNJUDGED, 0, 30), *results], documents)
-    assert get(worse, name) <= get(campaign, name) + TOLERANCE
-    if get(campaign, name) > 0:
-        assert get(worse, name) < get(campaign, name)
-
-
-@given(with_relevance())
-@quick
-def test_order_inside_a_document_does_not_matter_in_context(campaign: Campaign) -> None:
-    results, documents = campaign
-    order = list(dict.fromkeys(doc for doc, _, _ in results))
-    grouped = [r for doc in order for r in results if r[0] == doc]
-    backwards = [r for doc in order for r in results[::-1] if r[0] == doc]
-    for name in ("AgP", "gP@2", "AgPw", "AgP(score=T2I,irr=5)"):
-        assert get((grouped, documents), name) == pytest.approx(get((backwards, documents), name))
-
-
-@given(with_relevance())
-@quick
-def test_unlimited_patience_reads_whole_documents(campaign: Campaign) -> None:
-    results, documents = campaign
-    assume(results)
-    doc = results[0][0]
-    assume(doc in relevant(documents))
-    rel = {x for s, e in documents[doc].spans for x in range(s, e)}
-    expected = len(rel) / documents[doc].length
-    assert get(campaign, "gP(score=T2I,irr=99999)@1") == pytest.approx(expected)
-
-
-@given(with_relevance())
-@quick
-def test_t2i_finds_more_with_more_patience(campaign: Campaign) -> None:
-    k = max(len(campaign[0]), 1)
-    found = [get(campaign, f"T2IR(T={t},mode=read)@{k}") for t in (1, 2, 5, 20, 100)]
-    assert found == sorted(found)
-    read = [get(campaign, f"T2IcharR(T={t},mode=read)@{k}") for t in (1, 2, 5, 20, 100)]
-    assert read == sorted(read)
-
-
-@given(st.integers(0, 40), st.integers(0, 40), st.sampled_from(["0.01", "1", "100"]))
-@quick
-def test_entry_points_score_more_the_nearer_they_are(a: int, b: int, tolerance: str) -> None:
-    documents = {"A": naive.Doc(50, ((0, 50),), 20), "B": naive.Doc(50)}
-    near, far = sorted((a, b), key=lambda x: abs(x - 20))
-    for name in (f"BEPD(A={tolerance})", "AgP(score=BEP,n=10)"):
-        one = get(([("A", near, near)], documents), name)
-        assert one >= get(([("A", far, far)], documents), name)
-        assert one <= 1
-
-
-@given(with_relevance())
-@quick
-def test_bepd_grows_with_a_towards_document_recall(campaign: Campaign) -> None:
-    results, documents = campaign
-    one_each = [
-        (d, s, e) for i, (d, s, e) in enumerate(results) if d not in [r[0] for r in results[:i]]
-    ]
-    values = [get((one_each, documents), f"BEPD(A={a})") for a in ("0.01", "1", "100")]
-    assume(not math.isnan(values[0]))
-    assert values == sorted(values)
-    with_bep = [n for n in relevant(documents) if documents[n].bep is not None]
-    found = sum(d in with_bep for d, _, _ in one_each)
-    limit = get((one_each, documents), "BEPD(A=1000000)")
-    assert limit == pytest.approx(found / len(with_bep), abs=1e-3)
-
-
-@given(campaigns.campaigns())
-@quick
-def test_set_overlap_ignores_order_and_bounds_list_overlap(campaign: Campaign) -> None:
-    results, documents = campaign
-    distinct = list(dict.fromkeys(results))
-    assert get((distinct, documents), "SetOverlap") == get(
-        (distinct[::-1], documents), "SetOverlap"
-    )
-    assert get((distinct, documents), "ListOverlap") <= get((distinct, documents), "SetOverlap")
-
-
-@given(campaigns.campaigns())
-@quick
-def test_no_overlap_means_all_indicators_are_zero(campaign: Campaign) -> None:
-    clean = ([r for r in disjoint(campaign[0]) if r[1] < r[2]], campaign[1])
-    for name in ("SetOverlap", "ListOverlap", "MeanOverlap", "Redundancy"):
-        assert get(clean, name) == 0
-
-
-@given(campaigns.campaigns())
-@quick
-def test_the_whole_document_makes_set_overlap_one(campaign: Campaign) -> None:
-    own = [r for r in campaign[0] if r[0] == "A" and r[1] < r[2]]
-    length = campaign[1]["A"].length
-    assume(any(r != ("A", 0, length) for r in own))
-    assert get(([*own, ("A", 0, length)], campaign[1]), "SetOverlap") == 1
 
 
 def test_an_empty_part_inside_a_passage_does_not_renew_patience() -> None:

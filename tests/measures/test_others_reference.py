@@ -7,7 +7,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -67,30 +66,6 @@ def test_chunking_evaluation_question_by_question(chunker: str, questions: Judge
     found = scores(run, questions, ("ce_recall@5", "ce_precision@5", "ce_iou@5"))
     for column, name in enumerate(("recall", "precision", "iou")):
         assert found[:, column].tolist() == expected[name]
-
-
-@needs_chunking
-@pytest.mark.parametrize("chunker", CHUNKERS)
-def test_chunking_evaluation_with_the_offsets_it_finds_by_text_search(
-    chunker: str, questions: Judgements, corpora: Mapping[str, str]
-) -> None:
-    """A chunk is put where its text, less a full stop at its end, stands first in the corpus."""
-    run = read_run(CHUNKING / "reference" / f"run_bm25_{chunker}.jsonl")
-    place = []
-    for doc, start, end in zip(run.doc, run.start.tolist(), run.end.tolist(), strict=True):
-        text = corpora[doc][start:end].removesuffix(".")
-        at = corpora[doc].find(text)
-        place.append((at, at + len(text)))
-    starts, ends = np.array(place).T
-    moved = replace(run, start=starts.copy(), end=ends.copy())
-    found = scores(moved, questions, ("ce_recall@5", "ce_precision@5", "ce_iou@5")).mean(axis=0)
-    listed = json.loads(
-        (CHUNKING / "reference" / "upstream_offsets_scores_12_chunkers.json").read_text()
-    )
-    (expected,) = [row for row in listed if row["name"] == chunker]
-    assert found.tolist() == pytest.approx(
-        [expected["recall"], expected["precision"], expected["iou"]], abs=1e-12
-    )
 
 
 FIXED = ("fixed-800-0", "fixed-800-400", "fixed-1600-0", "fixed-1600-800")

@@ -38,23 +38,3 @@ def test_indicators_equal_the_naive_ones(ranked: dict[str, list[naive.Result]]) 
         own = ranked[topic]
         expected = [getattr(naive, name)(own, {}, k=k) for name in INDICATORS for k in cutoffs]
         assert found.values[0, i].tolist() == pytest.approx(expected, abs=1e-12), topic
-
-
-@pytest.mark.parametrize(
-    ("ranked", "expected"),
-    [
-        ([(2, 4), (2, 2)], 1),  # at the start of another result
-        ([(2, 4), (3, 3)], 1),
-        ([(2, 4), (4, 4)], 0),  # at its end, which it does not hold
-        ([(2, 4), (1, 1)], 0),
-        ([(2, 2), (2, 2)], 0),  # a repeat is not another result
-        ([(2, 4), (4, 5), (4, 4)], 2 / 3),
-        ([(0, 1), (2, 4), (2, 3), (2, 2)], 3 / 4),
-    ],
-)
-def test_a_result_without_text_intersects_what_holds_its_position(
-    ranked: list[tuple[int, int]], expected: float
-) -> None:
-    run = foveal.Run.from_results({"1": [("a", *span) for span in ranked]}, name="run")
-    found = foveal.evaluate(run, TRUTH, "SetOverlap").values[0, 0, 0]
-    assert found == pytest.approx(expected)

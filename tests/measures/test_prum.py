@@ -1,20 +1,17 @@
-"""PRUM: worked examples, every course of events, what must hold."""
+"""PRUM: worked examples, and bounds of its two forms."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import campaigns
-import naive_user_model
 from foveal.measures import parse_measure
 from foveal.measures.eprum import compute_reader_precision
 from measures.test_eprum import RUN, THREE
-from measures.test_user_model import find_hits, matrices, value
+from measures.test_user_model import find_hits, value
 
 quick = settings(max_examples=40)
 
@@ -61,29 +58,6 @@ def test_elements_of_the_ideal_recall_base() -> None:
     assert value(run, "PRUM(targets=ideal)@0.33") == 1
     assert value(run, "PRUM(targets=ideal)@0.66") == pytest.approx((1 + 0.5 + 0.5) / 2.5)
     assert value(run, "PRUM(targets=ideal)@1") == pytest.approx(2.5 / 3)
-
-
-@given(matrices())
-@quick
-def test_all_events_enumerated(p: list[list[float]]) -> None:
-    n = len(p[0])
-    every = naive_user_model.Enumeration(p, [Fraction(1)] * n)
-    expected = [every.prum(r) for r in range(1, n + 1)]
-    assert prum(p) == pytest.approx(expected, abs=1e-12)
-    reached = [v * every.tail(len(p), r) for r, v in enumerate(expected, start=1)]
-    assert prum(p, read_on=False) == pytest.approx(reached, abs=1e-12)
-
-
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=70), st.integers(1, 10))
-@quick
-def test_one_certain_target_per_result_gives_the_share_of_new_ones(
-    ranking: list[int], n: int
-) -> None:
-    p = [[float(item == x) for x in range(n)] for item in ranking]
-    new_at = [k for k, x in enumerate(ranking, start=1) if x < n and x not in ranking[: k - 1]]
-    for r, score in enumerate(prum(p), start=1):
-        read = new_at[r - 1] if r <= len(new_at) else len(ranking)
-        assert score == pytest.approx(sum(k <= read for k in new_at) / read, abs=1e-12)
 
 
 @given(campaigns.campaigns())

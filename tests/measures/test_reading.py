@@ -14,9 +14,8 @@ import campaigns
 import foveal
 import naive
 from foveal.errors import InputError
-from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.characters import UNITS, readings
+from foveal.measures.characters import readings
 
 TRUTH = foveal.Judgements.from_highlights(
     {"1": {"D1": {"spans": [(10, 40)], "length": 100}, "D2": {"spans": [(0, 10)], "length": 50}}}
@@ -55,16 +54,6 @@ RUN = replace(
 )
 def test_worked_examples(measure: str, expected: float) -> None:
     assert foveal.evaluate(RUN, TRUTH, measure)["mine", measure] == pytest.approx(expected)
-
-
-def test_a_budget_of_results_is_a_rank() -> None:
-    both = foveal.evaluate(RUN, TRUTH, ["charF(budget=2,unit=results)", "charF@2"])
-    assert both["mine", "charF(budget=2,unit=results)"] == both["mine", "charF@2"]
-
-
-def test_the_smaller_of_rank_and_budget_counts() -> None:
-    results = foveal.evaluate(RUN, TRUTH, ["charR(budget=14,unit=tokens)@1", "charR@1"])
-    assert results["mine", "charR(budget=14,unit=tokens)@1"] == results["mine", "charR@1"]
 
 
 def test_without_tokens_a_budget_of_tokens_is_refused() -> None:
@@ -139,28 +128,3 @@ def test_fast_equals_naive(
         assert found.read[1, column] == found.read[0, column] == len(read)
         assert found.found[1, column] == sum(char in relevant for char in read)
         assert found.found[0, column] == 0  # nothing is relevant to the other topic
-
-
-@settings(max_examples=40)
-@given(campaigns.campaigns(), st.sampled_from(UNITS), st.booleans())
-def test_reading_more_never_finds_less(
-    campaign: campaigns.Campaign, unit: str, union: bool
-) -> None:
-    results, documents = campaign
-    gold = Gold(campaigns.judgements_of(documents).combined())
-    run = foveal.Run.from_results({"t": results} if results else {})
-    run = replace(run, tokens=np.array([end - start for _, start, end in results], dtype=np.int64))
-    alignment = Alignment(run, gold, campaigns.overlap_of(union=union))
-    found = readings(alignment, np.arange(1, 80), unit)
-    for column in found:
-        assert (np.diff(column, axis=1) >= 0).all()
-    if unit == "tokens":  # one token per character: the budget of characters
-        same = readings(alignment, np.arange(1, 80), "characters")
-        assert np.array_equal(same.found, found.found)
-        assert np.array_equal(same.read, found.read)
-
-
-def test_names_are_canonical() -> None:
-    measure = parse_measure("charR(unit=tokens,budget=900)")
-    assert str(measure) == "charR(budget=900,unit=tokens)"
-    assert parse_measure("iP(budget=900,unit=characters)@0.1").label == "iP(budget=900)@0.1"

@@ -41,7 +41,8 @@ MEASURES = [
         "charF(beta=2)@3", "AP", "P@2", "R@3", "gR@2", "gRw@2", "judged@2", "BEPD",
         "HiF(alpha=0.3)@5", "HiF(alpha=0.3,rval=printed)@5", "T2I(T=9)", "Redundancy@3",
         "T2IcharP(T=9,mode=read)@3", "evR@3", "ce_iou@3", "eraser_iou_f1@3", "bio_ap@3", "bio_f1",
-        "gen_passage2", "squad_f1@3",
+        "gen_passage2", "squad_f1@3", "nDCG(unit=passage)@2", "RR(unit=passage)",
+        "Rprec(unit=passage)", "RBP(unit=passage)", "slotR@3", "slotsAll",
     )
     for measure in parse_measures(name)
 ]  # fmt: skip

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import tempfile
-from fractions import Fraction
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -109,27 +108,6 @@ def test_topics_score_as_if_alone(data: st.DataObject) -> None:
         for measure, fast in zip(chosen, found[topic], strict=True):
             slow = naive_value(measure, own)
             assert same(fast, slow), f"topic {topic}, {measure}: fast {fast}, naive {slow}"
-
-
-@settings(max_examples=20)
-@given(data=st.data())
-def test_ideal_targets_are_those_of_the_topic(data: st.DataObject) -> None:
-    """A reader who sees only what is returned: classic precision and recall of ideal elements."""
-    campaign = data.draw(campaigns("2006"))
-    inside = "targets=ideal,behaviour=classic"
-    ranks = [1, 3, 9]
-    asked = [f"EPRUM({inside})", *(f"GR({inside})@{k}" for k in ranks)]
-    found = evaluate(campaign, [foveal.parse_measure(text) for text in asked])
-    for topic, own in campaign.topics.items():
-        ideal = naive_structure.ideal_base(
-            own.documents, naive_structure.quantised(own.documents, "spec")
-        )
-        keys = [(result.doc, result.xpath) for result in own.results]
-        new = [key in ideal and key not in keys[:i] for i, key in enumerate(keys)]
-        hits = [i for i, hit in enumerate(new, start=1) if hit]
-        average = sum(Fraction(r, k) for r, k in enumerate(hits, start=1))
-        expected = [average / len(ideal), *(Fraction(sum(new[:k]), len(ideal)) for k in ranks)]
-        assert found[topic] == pytest.approx([float(x) for x in expected], abs=1e-12)
 
 
 @settings(max_examples=20)

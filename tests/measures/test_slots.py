@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -99,12 +98,6 @@ def test_ranks_and_budgets() -> None:
     assert score("slotsAll(budget=3,unit=results)", BORN_AND_DIED, results) == 1
 
 
-def test_a_share_of_a_passage_may_do() -> None:
-    results = [("A", 0, 8), ("B", 15, 19)]
-    assert score("slotsAll(share=0.8)", BORN_AND_DIED, results) == 1
-    assert score("slotR(share=0.81)", BORN_AND_DIED, results) == 0
-
-
 def test_without_slots_every_passage_is_one() -> None:
     spans = [Span("A", 0, 5), Span("A", 5, 10), Span("B", 0, 10)]
     assert score("slotR", spans, [("A", 0, 10)]) == 1 / 2
@@ -112,16 +105,6 @@ def test_without_slots_every_passage_is_one() -> None:
     run = Run.from_results({"t": [("A", 0, 10)]})
     said = foveal.evaluate(run, judged(spans), ["slotR", "slotsAll"]).meta["warnings"]
     assert any(text.startswith("slotR, slotsAll: no topic has slots") for text in said)
-
-
-def test_topics_without_slots_beside_topics_with_them() -> None:
-    spans = [{"start": 0, "end": 5}, {"start": 6, "end": 9}]
-    named = [own | {"slots": ["a"]} for own in spans]
-    truth = foveal.judgements_of({"1": {"d": named}, "2": {"d": spans}, "3": {"d": []}})
-    run = Run.from_results({topic: [("d", 0, 5)] for topic in "123"})
-    scores = foveal.evaluate(run, truth, ["slotR", "slotsAll"])
-    assert scores.values[0, :2].tolist() == [[1, 1], [0.5, 0]]
-    assert math.isnan(scores["run", "slotR", "3"])
 
 
 # -- naive against fast --------------------------------------------------------------------------
@@ -201,52 +184,6 @@ def test_fast_equals_naive(spans: list[Span], results: list[Result]) -> None:
             assert complete == (slow == 1)
 
 
-def expand(spans: Sequence[Span]) -> Judgements:
-    """Write every choice of one passage from each slot as an evidence set."""
-    sets = []
-    for number, chosen in enumerate(itertools.product(*naive_slots(spans))):
-        for passage in chosen:
-            (doc, start), (_, last) = min(passage), max(passage)
-            sets.append(Span(doc, start, last + 1, (f"set {number}",)))
-    return judged(sets, "sets")
-
-
-@given(needs(), returned(), st.sampled_from(["", "@2", "(budget=20)", "(budget=3,unit=results)"]))
-@settings(max_examples=60)
-def test_all_slots_are_found_when_an_expanded_set_is(
-    spans: list[Span], results: list[Result], limit: str
-) -> None:
-    own = scoring.score(parse_measure(f"slotsAll{limit}"), view(judged(spans), results))
-    other = scoring.score(parse_measure(f"answered{limit}"), view(expand(spans), results))
-    assert own == other or (math.isnan(own) and math.isnan(other))
-
-
-@given(returned(), st.sampled_from([0.2, 0.5, 0.9]), st.data())
-@settings(max_examples=40)
-def test_expanded_sets_have_the_same_share_where_passages_are_apart(
-    results: list[Result], share: float, data: st.DataObject
-) -> None:
-    spans = [
-        Span(doc, at, at + 4, tuple(data.draw(st.lists(st.sampled_from("xyz"), max_size=2))))
-        for doc, length in DOCS.items()
-        for at in range(0, length - 4, 6)
-    ]
-    own = scoring.score(parse_measure(f"slotsAll(share={share})"), view(judged(spans), results))
-    truth = expand(spans)
-    assert own == scoring.score(parse_measure(f"answered(share={share})"), view(truth, results))
-
-
-@given(needs(), returned(), returned())
-@settings(max_examples=40)
-def test_more_results_never_hurt_and_repeats_change_nothing(
-    spans: list[Span], results: list[Result], more: list[Result]
-) -> None:
-    for label in ("slotR", "slotsAll", "slotR(share=0.3)"):
-        before = score(label, spans, results)
-        assert math.isnan(before) or before <= score(label, spans, [*results, *more])
-        assert math.isnan(before) or before == score(label, spans, [*results, *results])
-
-
 # -- files, assessors, larger than memory --------------------------------------------------------
 
 
@@ -284,14 +221,6 @@ def test_slots_are_read_written_merged_and_selected() -> None:
     assert not judgement_losses(one, "jsonl")
 
 
-def test_python_objects_have_slots() -> None:
-    truth = foveal.judgements_of({"1": [{"doc": "d", "start": 0, "end": 5, "slots": ["a"]}]})
-    assert slots_of(truth) == [["a"]]
-    assert foveal.evaluate({"1": [("d", 0, 5)]}, truth, "slotsAll").aggregate() == {
-        "run": {"slotsAll": 1}
-    }
-
-
 @pytest.mark.parametrize("value", ["a", 7, {"a": 1}])
 def test_other_values_are_refused_with_their_line(value: Any) -> None:
     with pytest.raises(InputError) as caught:
@@ -320,20 +249,3 @@ def test_slots_are_cut_to_the_text_that_assessors_agree_on() -> None:
     run = Run.from_results({"1": [("d", 6, 10)]})
     assert foveal.evaluate(run, truth, "slotsAll", assessors="intersection")["run", "slotsAll"] == 1
     assert foveal.evaluate(run, truth, "slotR")["run", "slotR"] == 0
-
-
-def test_groups_of_topics_have_the_same_scores(tmp_path: Path) -> None:
-    lines, results = [], []
-    for topic in range(300):
-        for doc in "ab":
-            own = [span(10 * i, 10 * i + 5, *"xyz"[i % 3 : i % 3 + topic % 3]) for i in range(4)]
-            lines.append({"topic": str(topic), "doc": doc, "length": 99, "spans": own})
-        results.append({"topic": str(topic), "doc": "a", "start": 0, "end": topic % 50})
-    for name, rows in (("j.jsonl", lines), ("r.jsonl", results)):
-        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = [
-        foveal.evaluate(tmp_path / "r.jsonl", tmp_path / "j.jsonl", ["slotR", "slotsAll"], **how)
-        for how in ({}, {"memory": "300K"})
-    ]
-    assert found[0].values.tolist() == found[1].values.tolist()
-    assert 0 < found[0]["r", "slotR"] < 1

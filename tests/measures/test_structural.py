@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import naive_structure
 import structures
 import trees
-from foveal.measures import Cutoff, Measure, all_measures
+from foveal.measures import Measure, all_measures
 from naive_structure import Document, Result
 from scoring import score
 
@@ -114,9 +114,3 @@ def test_an_ideal_list_of_articles_scores_one(documents: dict[str, Document]) ->
     with structures.view(trees.Campaign(results, documents)) as topic:
         value = score(fitted(measure, documents), topic)
     assert math.isnan(value) or value == pytest.approx(1, abs=1e-12)
-
-
-def test_every_structural_measure_is_on_trial_here() -> None:
-    names = [measure.name for measure in EVERY]
-    assert {"inex_eval", "inex_eval_ng", *IDEAL} <= set(names)
-    assert all(measure.cutoff is not Cutoff.RANK or measure.at is not None for measure in EVERY)

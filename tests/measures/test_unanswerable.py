@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from command import call
 from foveal.errors import InputError
 from foveal.formats import Source, read_judgements, read_run
 from foveal.formats.jsonl import write_judgements, write_run
@@ -121,13 +119,6 @@ def test_a_run_that_returns_nothing_at_all() -> None:
     assert found.aggregate()["r"] == {"rejected": 1, "accepted": 0, "charR": 0}
 
 
-def test_python_objects() -> None:
-    truth = foveal.judgements_of({"1": [("d", 0, 50)]}, unanswerable=["9"])
-    run = foveal.run_of({"1": [("d", 0, 9)], "9": []})
-    assert run.topics_without_results == ("9",)
-    assert foveal.evaluate(run, truth, "rejected").aggregate() == {"run": {"rejected": 1}}
-
-
 # -- files ---------------------------------------------------------------------------------------
 
 
@@ -199,43 +190,9 @@ def test_wrong_runs_are_refused(row: dict[str, Any], code: str) -> None:
     assert [(p.code, p.line) for p in caught.value.problems] == [(code, 2)]
 
 
-def test_ranks_and_scores_are_for_results_only() -> None:
-    assert returned({**RESULT, "rank": 1, "score": 2.0}, NOTHING).score is not None
-
-
 def test_other_formats_lose_them() -> None:
     truth, run = judged(RELEVANT, UNANSWERABLE), returned(RESULT, NOTHING)
     assert judgement_losses(truth, "fol") == ["unanswerable topics: 1"]
     assert judgement_losses(truth, "jsonl") == []
     assert "topics without results: 1" in run_losses(run, "results offsets name")
     assert run_losses(run, "results offsets name topics") == []
-
-
-def test_convert_says_what_it_loses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "j.jsonl").write_text(lines(RELEVANT, UNANSWERABLE))
-    (tmp_path / "r.jsonl").write_text(lines(RESULT, NOTHING))
-    for name, form, lost in (
-        ("j.jsonl", "fol", "unanswerable topics: 1"),
-        ("r.jsonl", "fol", "topics without results: 1"),
-        ("r.jsonl", "parquet", "topics without results: 1"),
-    ):
-        done = call(capsys, "convert", str(tmp_path / name), str(tmp_path / form), "--to", form)
-        assert done.code == 0
-        assert lost in done.err
-
-
-def test_groups_of_topics_have_the_same_scores(tmp_path: Path) -> None:
-    gold, results = [], []
-    for topic in map(str, range(300)):
-        answerable = {"doc": "a", "length": 99, "spans": [{"start": 0, "end": 9}]}
-        gold.append({"topic": topic} | ({"answerable": False} if topic[-1] == "7" else answerable))
-        found = {"doc": "a", "start": 0, "end": 5, "score": 1.0}
-        if topic[0] != "2":
-            results.append({"topic": topic} | ({"results": []} if topic[0] == "1" else found))
-    (tmp_path / "j.jsonl").write_text(lines(*gold))
-    (tmp_path / "r.jsonl").write_text(lines(*results))
-    paths = (tmp_path / "r.jsonl", tmp_path / "j.jsonl", ["rejected", "accepted", "charR"])
-    one, two = foveal.evaluate(*paths), foveal.evaluate(*paths, memory="100K")
-    assert np.array_equal(one.values, two.values, equal_nan=True)
-    assert one.meta["topics"] == two.meta["topics"]
-    assert 0 < one["r", "rejected"] < 1

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
 
 import campaigns
 import foveal
@@ -22,12 +20,11 @@ import naive_user_model
 import structures
 import trees
 from foveal.errors import InputError, UsageError
-from foveal.measures import Measure, Need, OverlapRule, parse_measure, user_model
+from foveal.measures import Measure, parse_measure, user_model
 from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.eprum import compute_expected_precision
 from foveal.measures.toy import PLACES, judgements, parse_run
-from foveal.measures.user_model import Hits, find_distributions, find_unseen
-from foveal.model import Judgements, Run
+from foveal.measures.user_model import Hits, find_distributions
+from foveal.model import Run
 from foveal.recall import Forest
 from scoring import score
 
@@ -113,21 +110,6 @@ def test_gr_by_hand(run: str, measure: str, expected: float) -> None:
     assert value(run, measure) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("run", "measure", "expected"),
-    [
-        ("D1:0-100", "GR(targets=ideal)@1", (0.6 + 0.2) / 3),
-        ("D1:30-70", "GR(targets=ideal)@1", (30 / 70 + 10 / 50) / 3),  # no element
-        ("D1:0-60", "GR(targets=ideal,behaviour=classic)@1", 1 / 3),
-        ("D1:60-61", "GR(targets=ideal,behaviour=bep,L=60)@1", (1 + 0.5) / 3),
-        ("D1:0-1", "GR(targets=ideal,behaviour=t2i,T=20)@1", 1 / 3),
-        ("D1:0-1", "GR(targets=ideal,behaviour=t2i,T=21)@1", 2 / 3),
-    ],
-)
-def test_gr_with_elements_at_their_places(run: str, measure: str, expected: float) -> None:
-    assert value(run, measure, collection=True) == pytest.approx(expected, abs=1e-12)
-
-
 def test_an_entry_point_without_any_length_to_measure_by_is_still_itself() -> None:
     documents = {"A": naive.Doc(5, ((0, 5),), 0)}
     gold = Gold(campaigns.judgements_of(documents).combined(), mean_length=0.0)
@@ -191,34 +173,6 @@ def test_300_targets_hit_again_and_again_at_500_ranks(size: float) -> None:
     assert checked >= 30
 
 
-@given(matrices(ranks=8, targets=4))
-@quick
-def test_gr_grows_with_rank_and_a_repeat_of_a_certain_result_adds_nothing(
-    p: list[list[float]],
-) -> None:
-    n = len(p[0])
-    hits = find_hits(p)
-    recall = [1 - find_unseen(hits, n, k).mean() for k in range(len(p) + 2)]
-    assert recall[0] == 0
-    assert all(b >= a - 1e-15 for a, b in pairwise(recall))
-    certain = [[float(q == 1) for q in row] for row in p]
-    once, twice = (find_unseen(find_hits(m), n) for m in (certain, certain + certain))
-    assert once.tolist() == twice.tolist()
-
-
-@given(matrices(), st.lists(st.fractions(Fraction(1, 4), 2), min_size=3, max_size=3))
-@quick
-def test_gr_is_the_mean_over_all_courses_of_events(
-    p: list[list[float]], weights: list[Fraction]
-) -> None:
-    weight = weights[: len(p[0])]
-    every = naive_user_model.Enumeration(p, weight)
-    hits, w = find_hits(p), np.array(weight, dtype=np.float64)
-    for k in range(1, len(p) + 1):
-        seen = 1 - find_unseen(hits, len(w), k)
-        assert np.dot(w, seen) / w.sum() == pytest.approx(every.expected_recall(k), abs=1e-12)
-
-
 # -- fast and naive ----------------------------------------------------------------------------
 
 OPTIONS: list[dict[str, Any]] = [
@@ -273,93 +227,6 @@ def test_fast_equals_naive(kind: dict[str, Any], campaign: campaigns.Campaign) -
 
 
 # -- names, rules, needs -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("EPRUM(behaviour=auto,targets=bep)", "EPRUM"),
-        ("EPRUM(targets=passages,behaviour=bep)", "EPRUM(behaviour=bep,targets=passages)"),
-        (
-            "GR(targets=ideal,quant=gen,weight=quant)@5",
-            "GR(targets=ideal,weight=quant,quant=gen)@5",
-        ),
-        (
-            "PRUM(unreached=zero,T=20,behaviour=t2i)@.5",
-            "PRUM(behaviour=t2i,T=20,unreached=zero)@0.5",
-        ),
-        (
-            "EPRUM(ratio=of_means,ideal=greedy,random_ideal=true)",
-            "EPRUM(ideal=greedy,ratio=of_means,random_ideal=true)",
-        ),
-        ("EPRUMk(rounding=ceil,L=auto,A=1.0)@10", "EPRUMk(rounding=ceil)@10"),
-    ],
-)
-def test_labels_hold_what_differs_from_the_defaults(text: str, label: str) -> None:
-    assert parse_measure(text).label == label
-    assert parse_measure(label) == parse_measure(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "gist"),
-    [
-        ("EPRUM(behaviour=hierarchical)", "takes targets=ideal or targets=passages"),
-        ("GR(weight=exh)@5", "weight=exh takes targets=ideal"),
-        ("GR(targets=passages,weight=quant)@5", "weight=quant takes targets=ideal"),
-        ("GR", "needs a rank cut-off"),
-        ("PRUM(weight=exh)", "no parameter 'weight'"),
-        ("Gr@5", "GR or gR"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(text: str, gist: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        parse_measure(text)
-    assert gist in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "overlap"),
-    [
-        ("EPRUM", OverlapRule.ONE_PER_DOCUMENT),
-        ("PRUM", OverlapRule.ONE_PER_DOCUMENT),
-        ("EPRUM(behaviour=t2i)", OverlapRule.ALLOW),
-        ("EPRUM(targets=passages)", OverlapRule.ALLOW),
-        ("EPRUM(targets=passages,behaviour=bep)", OverlapRule.ALLOW),
-    ],
-)
-def test_one_result_per_document_only_where_it_is_an_entry_point(
-    text: str, overlap: OverlapRule
-) -> None:
-    assert parse_measure(text).overlap_rule is overlap
-
-
-@pytest.mark.parametrize(
-    ("text", "needs"),
-    [
-        ("EPRUM", {Need.BEP, Need.RELEVANT_STARTS, Need.MEAN_LENGTH}),
-        ("EPRUM(L=500)", {Need.BEP, Need.RELEVANT_STARTS}),
-        ("EPRUM(behaviour=classic)", {Need.BEP, Need.RELEVANT_STARTS}),
-        ("EPRUM(behaviour=t2i)", {Need.BEP, Need.RELEVANT_STARTS, Need.TEXT}),
-        ("EPRUM(targets=passages)", {Need.TEXT, Need.RELEVANT_SPANS}),
-        ("EPRUM(targets=passages,behaviour=t2i)", {Need.TEXT, Need.RELEVANT_STARTS}),
-        ("EPRUM(targets=ideal)", {Need.STRUCTURE, Need.ELEMENT_SIZES}),
-        ("EPRUM(targets=ideal,behaviour=classic)", {Need.STRUCTURE}),
-        ("EPRUM(targets=ideal,behaviour=bep,L=9)", {Need.STRUCTURE, Need.RELEVANT_STARTS}),
-    ],
-)
-def test_needs_follow_from_targets_and_behaviour(text: str, needs: set[Need]) -> None:
-    assert set(parse_measure(text).needs) == needs
-
-
-def test_two_entry_points_into_one_document_are_refused() -> None:
-    truth = Judgements.from_highlights({"1": {"D": {"length": 9, "spans": [(0, 9)], "bep": 0}}})
-    run = Run.from_results({"1": [("D", 0, 1), ("D", 5, 6)]})
-    with pytest.raises(InputError, match="a second result of one document"):
-        foveal.evaluate(run, truth, "EPRUM")
-    dropped = foveal.evaluate(run, truth, "EPRUM", overlap="drop")
-    assert dropped.overall.tolist() == [[1.0]]
-    allowed = foveal.evaluate(run, truth, "EPRUM(targets=passages,behaviour=t2i)")
-    assert allowed.overall.tolist() == [[1.0]]
 
 
 def test_quantisations_and_distances_that_the_judgements_cannot_tell_are_refused() -> None:
@@ -442,13 +309,6 @@ def test_ideal_elements_of_random_trees(with_collection: bool, data: st.DataObje
             assert plain == pytest.approx(expected, abs=1e-12)
 
 
-def test_nothing_to_seek_is_undefined() -> None:
-    only_text = {"A": naive.Doc(10, ((0, 5),))}
-    assert math.isnan(campaigns.score(parse_measure("GR@1"), [("A", 0, 5)], only_text))
-    found = campaigns.score(parse_measure("GR(targets=passages)@1"), [("A", 0, 5)], only_text)
-    assert found == 1
-
-
 @pytest.mark.parametrize(("patience", "found"), [(5, 1), (7, 1), (8, 3), (11, 3), (12, 4), (99, 4)])
 def test_readers_go_on_from_passage_to_passage(patience: int, found: int) -> None:
     """Passages 7, 7 and 11 characters apart, read from the start of the first."""
@@ -457,14 +317,3 @@ def test_readers_go_on_from_passage_to_passage(patience: int, found: int) -> Non
     run = foveal.Run.from_results({"1": [("d", 0, 3)]}, name="mine")
     measure = f"GR(behaviour=t2i,T={patience},targets=passages)@1"
     assert foveal.evaluate([run], truth, [measure])["mine", measure] == found / 4
-
-
-def test_first_arrivals_add_up_over_blocks_of_ranks() -> None:
-    """Each of five targets is met at 40 of 200 ranks, every time with probability .01."""
-    p = np.zeros((200, 5))
-    p[np.arange(200), np.arange(200) % 5] = 0.01
-    hits = find_hits(p.tolist())
-    assert len(list(find_distributions(hits, np.ones(5, int)))) > 1
-    # With best lists as long as the run, every arrival counts 1.
-    total = compute_expected_precision(hits, np.ones(5, int), np.full(5, 200))
-    assert total == pytest.approx(binom.sf(np.arange(5), 5, 1 - 0.99**40))

@@ -135,15 +135,6 @@ def test_the_weighted_average_may_prefer_swapped_documents_in_form_8_only() -> N
     assert scores.overall[1].tolist() == pytest.approx([0.6389, 0.6333, 0.6389], abs=5e-5)
 
 
-def test_equal_precision_and_recall_are_their_own_mean() -> None:
-    truth = foveal.Judgements.from_highlights({"1": {"d": {"spans": [(0, 10)]}}})
-    for end, expected in ((10, 1.0), (5, 2 / 3)):
-        run = foveal.Run.from_results({"1": [("d", 0, end)]}, name="mine")
-        results = foveal.evaluate([run], truth, ["HiF@1", "charF"])
-        assert results["mine", "HiF@1"] == pytest.approx(expected)
-        assert results["mine", "charF"] == pytest.approx(expected)
-
-
 def test_t2i_alone_needs_the_lengths_of_documents() -> None:
     truth = foveal.Judgements.from_highlights({"1": {"d": {"spans": [(0, 10)]}}})
     run = foveal.Run.from_results({"1": [("d", 0, 10)]}, name="mine")

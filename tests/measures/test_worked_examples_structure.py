@@ -19,7 +19,7 @@ import structures
 import trees
 from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold, TopicView
-from foveal.measures.xcg import XCG, MeanEffortPrecision, find_points
+from foveal.measures.xcg import XCG
 from foveal.recall import ElementGrades, Forest, ideal_base
 from naive_structure import Assessment, Document, Node, Result, Scale, Span
 from scoring import score
@@ -107,9 +107,7 @@ def flat(
     return viewed(run, documents)
 
 
-# --------------------------------------------------------------------------------------------
-# Section 2: quantisation
-# --------------------------------------------------------------------------------------------
+# -- Section 2: quantisation -----------------------------------------------------------------------
 
 SEVEN = ("strict3", "gen3", "sog", "e3s321", "e3s32", "s3e321", "s3e32")
 TABLE = """
@@ -190,9 +188,7 @@ def _paths(doc: str) -> list[str]:
     return [path for name, path in NAMES.values() if name == doc and doc != "D3"]
 
 
-# --------------------------------------------------------------------------------------------
-# Section 3: recall bases
-# --------------------------------------------------------------------------------------------
+# -- Section 3: recall bases -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("with_collection", [True, False])
@@ -229,9 +225,7 @@ def test_3_2_what_the_ideal_lists_gain() -> None:
 HOW = pytest.mark.parametrize("with_collection", [True, False], ids=["collection", "assessments"])
 
 
-# --------------------------------------------------------------------------------------------
-# Section 4: inex_eval
-# --------------------------------------------------------------------------------------------
+# -- Section 4: inex_eval --------------------------------------------------------------------------
 
 
 def precisions(topic: TopicView, levels: str, settings: str = "") -> list[float]:
@@ -285,9 +279,7 @@ def test_4_ideal_elements_only(*, with_collection: bool) -> None:
     assert value(near_miss, "inex_eval(base=ideal)") == 0 < value(near_miss, "inex_eval")
 
 
-# --------------------------------------------------------------------------------------------
-# Section 5: inex_eval_ng
-# --------------------------------------------------------------------------------------------
+# -- Section 5: inex_eval_ng -----------------------------------------------------------------------
 
 
 def ng_topic(run: str) -> TopicView:
@@ -332,9 +324,7 @@ def test_5_points(run: str, variant: str, points: list[tuple[float, float]]) -> 
         assert (before, after) == (close(here), close(following))
 
 
-# --------------------------------------------------------------------------------------------
-# Section 6: gains
-# --------------------------------------------------------------------------------------------
+# -- Section 6: gains ------------------------------------------------------------------------------
 
 
 @HOW
@@ -368,15 +358,6 @@ def test_6_gains(run: str, settings: str, expected: list[float], *, with_collect
 
 
 @HOW
-def test_6_2_cumulated_gains(*, with_collection: bool) -> None:
-    topic = toy(RUN, with_collection=with_collection)
-    run = [value(topic, f"xCG(overlap=on)@{k}") for k in (1, 2, 3, 4)]
-    assert run == close(0.5, 1.5, 1.5, 1.75)
-    ideal = toy("D2.a s1 p4", with_collection=with_collection)
-    assert [value(ideal, f"xCG(overlap=on)@{k}") for k in (1, 2, 3)] == close(1, 1.5, 2)
-
-
-@HOW
 def test_6_2_text_directly_inside_elements(*, with_collection: bool) -> None:
     tree = Node("p", 0, 100, (Node("link", 10, 15),))
     documents = {"D1": Document(tree, ((0, 10), (15, 100)))}
@@ -407,9 +388,7 @@ def test_6_1_repeats_that_are_allowed_to_gain_again() -> None:
     assert value(viewed(twice, documents, count_repeats=True), "gr@2") == 2
 
 
-# --------------------------------------------------------------------------------------------
-# Sections 7 to 10
-# --------------------------------------------------------------------------------------------
+# -- Sections 7 to 10 ------------------------------------------------------------------------------
 
 AT = [".01", ".1", ".25", ".5", ".75", ".85", ".875", ".9", "1"]
 CASES = [
@@ -468,17 +447,6 @@ def test_7_to_10(run: str, measure: str, expected: str, *, with_collection: bool
 def test_8_effort_precision_at_recall(between: str, expected: list[float]) -> None:
     settings = f"overlap=on,between={between}"
     assert [value(toy(RUN), f"ep({settings})@{x}") for x in AT] == close(*expected)
-
-
-def test_8_natural_recall_points() -> None:
-    measure, topic = MeanEffortPrecision(), toy(RUN)
-    gains, ideal = measure(overlap="on").gain_lists(topic)
-    line, step = find_points(gains, ideal.curve), find_points(gains, ideal.curve, "step")
-    assert (line.rank.tolist(), line.ep.tolist()) == ([1, 2, 4], [0.5, 1, 0.625])
-    assert (line.gained / ideal.gains.sum()).tolist() == [0.25, 0.75, 0.875]
-    assert step.ep.tolist() == [1, 1, 0.75]
-    gains, ideal = measure.gain_lists(topic)
-    assert find_points(gains, ideal.curve).ep.tolist() == close(1, 1, 0.5625)
 
 
 @pytest.mark.parametrize(
