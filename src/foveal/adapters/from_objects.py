@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from foveal.errors import Problem, UsageError, some
+from foveal.errors import Problem, UsageError, shorten_list
 from foveal.files.source import Source
 from foveal.formats.columns import parse_results
 from foveal.formats.jsonl import build_judgements
@@ -104,8 +104,8 @@ def run_of(
         names = frame["run"].cast(pl.String).unique(maintain_order=True).to_list()
         if len(names) > 1:
             raise UsageError(
-                f"the frame names the runs {some([*map(str, names)])}; expected one name in all "
-                "rows. foveal.evaluate takes several runs"
+                f"the frame names the runs {shorten_list([*map(str, names)])}; expected one name "
+                "in all rows. foveal.evaluate takes several runs"
             )
         name = names[0]
     name = name or "run"
@@ -191,7 +191,7 @@ def judgements_of(
     rows, notes = _place_rows(rows, name, TextLocator(texts), is_judged=True)
     lists = objects.items() if isinstance(objects, Mapping) else ()
     if empty := [str(topic) for topic, own in lists if not own]:
-        notes = (f"topics without any judgement, left out: {some(empty)}", *notes)
+        notes = (f"topics without any judgement, left out: {shorten_list(empty)}", *notes)
     rows = rows.with_columns(length=pl.coalesce("length", "size"))
     extra = dict.fromkeys(("topics_without_documents", "unanswerable"), frozenset(unanswerable))
     return group_spans(rows, Source(name, b"", ""), notes=notes, **extra)
@@ -451,8 +451,8 @@ def _pick_columns(
     for column in ("topic", "doc"):
         if not found[column]:
             raise UsageError(
-                f"the frame has no column for the {column}: {some(frame.columns)}; expected "
-                f"{' or '.join(usual[column][:5])}"
+                f"the frame has no column for the {column}: {shorten_list(frame.columns)}; "
+                f"expected {' or '.join(usual[column][:5])}"
             )
     nothing = pl.Series([None] * len(frame))
     return {column: frame[own[0]] if own else nothing for column, own in found.items()}

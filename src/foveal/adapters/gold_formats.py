@@ -21,7 +21,7 @@ import msgspec
 import polars as pl
 
 from foveal.adapters.from_objects import COLUMNS, OF_JUDGEMENTS, group_spans
-from foveal.errors import InputError, UsageError, some
+from foveal.errors import InputError, UsageError, shorten_list
 from foveal.files.source import Source, first_lines
 from foveal.formats import trec_genomics
 from foveal.formats.locate import MOVED, NEAR, TextLocator, TextSpan
@@ -195,7 +195,7 @@ def build_judgements(
     notes = {
         f"quotes moved to the only place within {NEAR} characters: {moved}": moved,
         f"quotes left out because they do not match their text: {len(dropped)}": dropped,
-        f"questions left out with their quotes: {len(lost)} ({some(lost)})": lost,
+        f"questions left out with their quotes: {len(lost)} ({shorten_list(lost)})": lost,
     }
     judgements = group_spans(
         pl.DataFrame(rows, schema={name: COLUMNS[name] for name in (*OF_JUDGEMENTS, "line")}),

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from foveal._version import __version__
-from foveal.errors import InputError, Problem, UsageError, counted
+from foveal.errors import InputError, Problem, UsageError, plural
 from foveal.formats.locate import Normalised, Place, occurrences
 from foveal.model import UNKNOWN, Judgements
 from foveal.model.result_object import Result
@@ -217,7 +217,7 @@ class Anchors(Result):
         """Return how many spans still have their text."""
         state = "All" if self.is_sound else "Not all"
         found = ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
-        return f"{state} judged text is in its place: {counted(len(self.found), 'span')}, {found}."
+        return f"{state} judged text is in its place: {plural(len(self.found), 'span')}, {found}."
 
     def tables(self) -> list[Table]:
         """Return how many spans are of each kind, and the spans that are not in their place."""
@@ -372,7 +372,7 @@ def verify(
                 before, after = text[max(start - CONTEXT, 0) : start], text[end : end + CONTEXT]
                 quoted[span] = (text[start:end], before, after)
     if not lengths and len(judgements):
-        names = f"{counted(len(spans), 'judged document')} ({judgements.doc[0]}, ...)"
+        names = f"{plural(len(spans), 'judged document')} ({judgements.doc[0]}, ...)"
         text = f"none of the {names} is among the texts; their documents or names are others"
         raise InputError.at("anchors.mismatch", path, None, text)
     return Anchors(judgements, tuple(found), lengths, frozenset(changed), quoted)

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from foveal._version import __version__
-from foveal.errors import InputError, UsageError, counted, some
+from foveal.errors import InputError, UsageError, plural, shorten_list
 from foveal.evaluation.evaluation import score_measures
 from foveal.evaluation.preparation import Options, align_run
 from foveal.measures import Cutoff, Measure, OverlapRule, all_measures, parse_measures
@@ -518,18 +518,23 @@ class Axioms(Result):
     def summary(self) -> str:
         """Return which measures fail an axiom that they should satisfy."""
         failed = [f"{verdict.measure} ({verdict.axiom})" for verdict in self.failed]
-        return f"Failed: {some(failed, _MOST_NAMED)}." if failed else "No axiom fails unexpectedly."
+        if not failed:
+            return "No axiom fails unexpectedly."
+        return f"Failed: {shorten_list(failed, _MOST_NAMED)}."
 
     def tables(self) -> list[Table]:
         """Return the verdicts, and the counterexamples if there are any."""
-        tried = f"{counted(self.meta['campaigns'], 'campaign')} (seed {self.meta['seed']})"
+        tried = f"{plural(self.meta['campaigns'], 'campaign')} (seed {self.meta['seed']})"
         reasons: dict[str, list[str]] = {}
         for measure, axiom, verdict, _, reason, *_ in self.verdicts:
             if verdict in (BY_DESIGN, NOT_APPLICABLE):
                 reasons.setdefault(f"{_SIGNS[verdict]} {axiom}: {reason}", []).append(measure)
         notes = (
             f"yes: no counterexample among {tried}; NO: fails; (no): by design; -: does not apply.",
-            *(f"{reason} [{some(names, _MOST_NAMED)}]." for reason, names in reasons.items()),
+            *(
+                f"{reason} [{shorten_list(names, _MOST_NAMED)}]."
+                for reason, names in reasons.items()
+            ),
             *(f"{measure} is marked unsound: {why}." for measure, why in self.unsound.items()),
         )
         signs = {
@@ -539,7 +544,7 @@ class Axioms(Result):
             ("measure", *(axiom.name for axiom in AXIOMS)),
             tuple((measure, *own) for measure, own in signs.items()),
             labels=len(AXIOMS) + 1,
-            title=f"Axioms: {counted(len(self.measures), 'measure')}",
+            title=f"Axioms: {plural(len(self.measures), 'measure')}",
             notes=notes,
             name="axioms",
         )

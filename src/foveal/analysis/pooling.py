@@ -16,7 +16,7 @@ from foveal._version import __version__
 from foveal.adapters import runs_of
 from foveal.collection import Collection as Index
 from foveal.collection.placement import place_elements, place_judgements, place_run
-from foveal.errors import InputError, Problem, UsageError, counted, some
+from foveal.errors import InputError, Problem, UsageError, plural, shorten_list
 from foveal.formats import read_judgements, read_run
 from foveal.formats.pool_files import POOL_COLUMNS, UNITS, Pool
 from foveal.formats.xpaths import is_root
@@ -129,7 +129,7 @@ def pool(
         ]
     every = sort_topics(topic for run in loaded for topic in run.topics)
     if missing := sort_topics({*(topics or ())} - {*every}):
-        raise UsageError(f"no run has a result for topic {some(missing)}")
+        raise UsageError(f"no run has a result for topic {shorten_list(missing)}")
     names = distinguish_names((run.name, run.source) for run in loaded)
     units, returned = _collect_units(loaded, names, unit, depth, every, truth)
     chosen = [pl.DataFrame(schema={"unit": pl.Int64, "priority": pl.Int64})]
@@ -446,8 +446,8 @@ class PoolStatistics(Result):
         if not size.sum():
             return f"Nothing to assess: no {self.unit} is left."
         return (
-            f"{counted(size.sum(), self.unit)} of {counted(len(self.runs), 'run')} to assess for "
-            f"{counted((size > 0).sum(), 'topic')} (min {size.min()}, mean {size.mean():.1f}, max "
+            f"{plural(size.sum(), self.unit)} of {plural(len(self.runs), 'run')} to assess for "
+            f"{plural((size > 0).sum(), 'topic')} (min {size.min()}, mean {size.mean():.1f}, max "
             f"{size.max()})."
         )
 

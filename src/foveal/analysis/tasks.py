@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from foveal.analysis.score_matrix import check_assessors, select_labels
-from foveal.errors import UsageError, some
+from foveal.errors import UsageError, shorten_list
 from foveal.evaluation import PRESETS, evaluate, find_preset
 from foveal.evaluation.presets import normalise_task
 from foveal.formats import read_run
@@ -71,7 +71,7 @@ def take_or_score(
     if not parts:
         raise UsageError(f"no run declares a task of --task; expected {' or '.join(presets)}")
     if left_out:
-        named = some([run.name for run in left_out])
+        named = shorten_list([run.name for run in left_out])
         remarks.append(f"runs left out that declare no task of --task, {len(left_out)}: {named}")
     return parts
 
@@ -123,7 +123,9 @@ def group_by_task(parts: Sequence[Results], notes: list[str]) -> dict[str, Resul
     silent = list(dict.fromkeys(run for part in declared.get("", ()) for run in part.runs))
     if known and silent:
         which = f"with those of {known[0]}" if len(known) == 1 else "by themselves"
-        notes.append(f"runs without a task are ranked {which}, {len(silent)}: {some(silent)}")
+        notes.append(
+            f"runs without a task are ranked {which}, {len(silent)}: {shorten_list(silent)}"
+        )
     if free and len(known) < 2:
         declared = {"": free}
     for task, listed in declared.items():

@@ -34,7 +34,7 @@ from foveal.assess.rendering import IMAGE_TYPES, find_image, name_image, structu
 from foveal.assess.security import Refusal
 from foveal.assess.site import CONDITIONS, Endpoint, Permission, Site, Visit, answer, quoted
 from foveal.assess.store import ConflictError, Saved
-from foveal.errors import InputError, UsageError, counted
+from foveal.errors import InputError, UsageError, plural
 
 _MOST_PAYLOAD = 20_000
 """Largest number of characters of an event or a setting."""
@@ -340,7 +340,7 @@ def _add_users(site: Site, visit: Visit, request: Request) -> Response:
     users, problems = _read_users(site, given.csv)
     if problems:
         wrong = [{"line": line, "reason": reason} for line, reason in problems[:_MOST_PROBLEMS]]
-        reason = f"{counted(len(problems), 'problem')}; nobody was added."
+        reason = f"{plural(len(problems), 'problem')}; nobody was added."
         return answer({"error": "csv", "reason": reason, "problems": wrong}, 422)
     for user in users:
         _check_power(site, visit, user.name, user.role)

@@ -20,7 +20,7 @@ from foveal.assess.accounts import LocalAccess, RateLimit
 from foveal.assess.people import FINAL
 from foveal.assess.security import Refusal
 from foveal.assess.store import AssessmentSummary, Campaign
-from foveal.errors import counted
+from foveal.errors import plural
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
@@ -230,7 +230,7 @@ class Site:
         for limit, key in limits:
             if wait := limit.try_acquire(key):
                 minutes = -(-wait // 60)
-                reason = f"Too many attempts. Please wait {counted(minutes, 'minute')}."
+                reason = f"Too many attempts. Please wait {plural(minutes, 'minute')}."
                 raise Refusal(429, "attempts", reason, {"Retry-After": str(wait)})
         yield
         for limit, key in limits:

@@ -17,7 +17,7 @@ from foveal.analysis.comparison import Comparison
 from foveal.analysis.pairs import TestSettings
 from foveal.analysis.score_matrix import parse_label, select_labels
 from foveal.analysis.significance import detectable_effect
-from foveal.errors import UsageError, counted, some
+from foveal.errors import UsageError, plural, shorten_list
 from foveal.evaluation.topic_groups import add_groups
 from foveal.measures import parse_measure
 from foveal.model import Results
@@ -146,7 +146,7 @@ def at_least(
                 shown = f"has no score to compare with {bound:g}"
             values = results.values[i, :, k]
             values = values[~np.isnan(values) & results.counted[i]]
-            basis, loss = counted(len(values), "topic"), None
+            basis, loss = plural(len(values), "topic"), None
             # Sums, and means of other measures' means, have no interval.
             own = sum(values) / max(len(values), 1)
             is_mean = math.isclose(own, mean) and not (measure is not None and measure.averages)
@@ -171,14 +171,14 @@ def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results,
         picked = results.runs[0]
         if len(results.runs) > 1 or picked not in saved.runs:
             raise UsageError(
-                f"{path} holds {len(saved.runs)} runs, {some(saved.runs)}; expected one run, or "
-                "one with the name of the only run given"
+                f"{path} holds {len(saved.runs)} runs, {shorten_list(saved.runs)}; expected one run, "
+                "or one with the name of the only run given"
             )
     groups = results.meta.get("groups") or saved.meta.get("groups")
     results, saved = results.without_groups(), saved.without_groups()
     shared = [label for label in results.measures if label in saved.measures]
     if not shared:
-        held, scored = some(saved.measures), some(results.measures)
+        held, scored = shorten_list(saved.measures), shorten_list(results.measures)
         raise UsageError(
             f"{path} holds {held}, and the runs are scored by {scored}: none in common"
         )
@@ -236,7 +236,7 @@ def not_worse(
                 f"{row['run']}: {label} {row['mean']:.{_DIGITS}f} is {verdict} "
                 f"(difference {row['difference']:+.{_DIGITS}f}, "
                 f"{_describe_interval(row['low'], row['high'], settings)}, "
-                f"corrected p {chance} ({test}), {counted(row['topics'], 'topic')})"
+                f"corrected p {chance} ({test}), {plural(row['topics'], 'topic')})"
             )
             loss = None
             if pairs.is_too_small:
@@ -279,7 +279,7 @@ def summary(
     parts += [format_tables([table], "markdown") for table in tables]
     unfolded = {"Details": format_tables(details, "markdown") if details else ""}
     listed = "".join(f"- {escape_markdown(warning)}\n" for warning in warnings)
-    unfolded[counted(len(warnings), "warning")] = listed
+    unfolded[plural(len(warnings), "warning")] = listed
     parts += [
         f"<details><summary>{name}</summary>\n\n{body}\n</details>\n"
         for name, body in unfolded.items()

@@ -18,7 +18,7 @@ import click
 from foveal.assess.procedure import PROCEDURES
 from foveal.cli import options as opt
 from foveal.cli.shared import choose_format, emit, progress_bar, say, share_bar, warn
-from foveal.errors import InputError, UsageError, counted, escape_controls
+from foveal.errors import InputError, UsageError, escape_controls, plural
 
 if TYPE_CHECKING:
     from foveal.assess.accounts import LocalAccess
@@ -152,8 +152,8 @@ def _init(
             raise
         pooled = sum(len(made.pool(topic)) for topic in made.topics.ids)
         say(
-            f"{campaign}: {counted(len(made.topics), 'topic')}, {counted(pooled, 'document')} to "
-            f"assess, {counted(len(made.users()), 'assessor')}; procedure {made.procedure}"
+            f"{campaign}: {plural(len(made.topics), 'topic')}, {plural(pooled, 'document')} to "
+            f"assess, {plural(len(made.users()), 'assessor')}; procedure {made.procedure}"
         )
         if not made.users():
             say(
@@ -172,7 +172,7 @@ def _suggest_judgements(campaign: Campaign, judged: Judgements, **options: Any) 
         left_out = found["unknown_topic"]
         warn([f"judgements of topics that are not in the campaign, left out: {left_out}"])
     passages, documents = found["passages"], found["documents"]
-    say(f"suggested: {counted(passages, 'passage')} in {counted(documents, 'document')}")
+    say(f"suggested: {plural(passages, 'passage')} in {plural(documents, 'document')}")
 
 
 @_subcommand(
@@ -247,7 +247,7 @@ def _export(opened: Campaign, given: SimpleNamespace) -> None:
         everything=given.everything,
     )
     warn(warnings)
-    say(f"{counted(len(found), 'document')} judged, {int(found.relevant.sum())} of them relevant")
+    say(f"{plural(len(found), 'document')} judged, {int(found.relevant.sum())} of them relevant")
 
 
 def _export_decisions(opened: Campaign, given: SimpleNamespace) -> None:
@@ -262,7 +262,7 @@ def _export_decisions(opened: Campaign, given: SimpleNamespace) -> None:
     emit("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in found), given.output)
     counts = Counter(one["decision"] for one in found)
     said = ", ".join(f"{counts[kind]} {kind}" for kind in DECISIONS if counts[kind])
-    say(f"{counted(len(found), 'suggestion')}: {said}")
+    say(f"{plural(len(found), 'suggestion')}: {said}")
 
 
 @_subcommand(

@@ -11,7 +11,7 @@ import click
 from foveal.cli import options as opt
 from foveal.cli.shared import TEXTS_USED, say, warn
 from foveal.cli.texts import find_texts, locate_judgements, locate_results
-from foveal.errors import UsageError, counted
+from foveal.errors import UsageError, plural
 
 if TYPE_CHECKING:
     from foveal.collection import Collection
@@ -151,7 +151,7 @@ def _read_run(
     if options["focus"]:
         before = len(run)
         run = conversion.focus(run)
-        say(f"{counted(before - len(run), 'result')} removed because of overlap")
+        say(f"{plural(before - len(run), 'result')} removed because of overlap")
     return run
 
 

@@ -10,7 +10,7 @@ import click
 
 from foveal.cli import options as opt
 from foveal.cli import shared
-from foveal.errors import UsageError, some
+from foveal.errors import UsageError, shorten_list
 
 if TYPE_CHECKING:
     from foveal.bridges.gates import Check
@@ -146,7 +146,7 @@ def _render(results: Results, form: str, texts: Sequence[str], shown: dict[str, 
         shown = shown | {"labels": labels}
         parts.append(shared.render_result(results.only([*labels]), form, **shown))
     if count := len(results.measures) - len(labels):
-        parts.append(f"Not in the table: {some(curves, 3)}, {count} points; see -f tsv.\n")
+        parts.append(f"Not in the table: {shorten_list(curves, 3)}, {count} points; see -f tsv.\n")
     return "\n".join(parts)
 
 

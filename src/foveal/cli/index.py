@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from foveal import collection as col
 from foveal.cli import options as opt
 from foveal.cli.shared import open_executor, say, share_bar
-from foveal.errors import InputError, UsageError, counted, escape_controls
+from foveal.errors import InputError, UsageError, escape_controls, plural
 from foveal.files.memory import parse_size
 from foveal.files.xml import BYTES_PER_ELEMENT
 
@@ -30,7 +30,7 @@ def _verify(paths: tuple[str, ...]) -> None:
         try:
             index = col.Collection.open(path)
             index.verify()
-            size = f"{counted(len(index), 'document')}, {counted(index.elements, 'element')}"
+            size = f"{plural(len(index), 'document')}, {plural(index.elements, 'element')}"
             click.echo(f"{escape_controls(path)}: whole, {size}")
         except InputError as error:
             damaged = True

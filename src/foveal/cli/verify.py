@@ -9,7 +9,7 @@ import click
 from foveal.cli import options as opt
 from foveal.cli.shared import emit, emit_result, say, warn
 from foveal.cli.texts import find_texts, open_judgements
-from foveal.errors import InputError, UsageError, counted, some
+from foveal.errors import InputError, UsageError, plural, shorten_list
 
 _SHARE = click.FloatRange(0, 1, min_open=True)
 
@@ -67,7 +67,7 @@ def command(judgements: tuple[str, ...], repair: str | None, **options: Any) -> 
     if mended is not None:
         emit(write_judgements(mended.judgements), repair)
     if found.changed:
-        names = some(sorted(found.changed))
+        names = shorten_list(sorted(found.changed))
         warn([f"documents whose text is not what was indexed, {len(found.changed)}: {names}"])
     if found.unchecked:
         warn([f"spans without a quote, of which only offsets are checked: {found.unchecked}"])
@@ -75,7 +75,7 @@ def command(judgements: tuple[str, ...], repair: str | None, **options: Any) -> 
     sound = found.is_sound
     if mended is not None:
         sound = not mended.left
-        done = [counted(mended.spans, "span"), counted(mended.entry_points, "best entry point")]
+        done = [plural(mended.spans, "span"), plural(mended.entry_points, "best entry point")]
         say(f"{repair}: moved {' and '.join(done)}; quotes added: {mended.quotes}")
         for line in InputError(mended.left).lines(limit=20):
             say(line)

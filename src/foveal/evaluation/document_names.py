@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import FovealWarning, counted
+from foveal.errors import FovealWarning, plural
 from foveal.lookup import gather
 from foveal.measures.alignment import Alignment, Gold
 
@@ -140,7 +140,7 @@ def warn_about_names(label: str, match: NameMatch, gold: Gold) -> list[str]:
     show = ascii if any(_same_letters(*own) for own in pairs) else repr
     verb = "is" if match.results == 1 else "are"
     text = (
-        f"{label}: {match.known} of {counted(match.results, 'result')} {verb} in judged documents; "
+        f"{label}: {match.known} of {plural(match.results, 'result')} {verb} in judged documents; "
         f"the run names {', '.join(map(show, ours))}, the judgements "
         f"{', '.join(map(show, theirs))}; use the same names in both"
     )

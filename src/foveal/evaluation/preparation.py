@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from foveal.errors import InputError, Note, UsageError, some
+from foveal.errors import InputError, Note, UsageError, shorten_list
 from foveal.evaluation import (
     CAS_READINGS,
     OVERLAP_POLICIES,
@@ -187,7 +187,7 @@ def select_judgements(
     if options.pools is not None:
         unknown = [pool for pool in options.pools if pool not in kept.assessors]
         if unknown:
-            known = some(kept.assessors) or "none is named"
+            known = shorten_list(kept.assessors) or "none is named"
             raise UsageError(f"pools not among the judgements: {', '.join(unknown)} ({known})")
         assert kept.assessor is not None
         kept = kept.only(kept.assessor.is_in(options.pools).fill_null(value=False).to_numpy())
@@ -205,8 +205,8 @@ def select_judgements(
         wanted = options.only_topics
         unknown = [topic for topic in wanted if topic not in judgements.topics]
         other = [t for t in wanted if t in judgements.topics and t not in kept.topics]
-        notes = [f"topics wanted but not judged: {some(unknown)}"] if unknown else []
-        notes += [f"wanted topics of other pools or tasks: {some(other)}"] if other else []
+        notes = [f"topics wanted but not judged: {shorten_list(unknown)}"] if unknown else []
+        notes += [f"wanted topics of other pools or tasks: {shorten_list(other)}"] if other else []
         if len(unknown) + len(other) == len(wanted):
             raise UsageError(f"none of the wanted topics is left; {'; '.join(notes)}")
         warnings += notes
@@ -242,7 +242,7 @@ def prepare_gold(evaluation: Evaluation, assessor: str | None, cas: CasFilter | 
             raise UsageError(f"{name} is for measures of elements; none is asked for")
         if given and of_text:
             left = f"{name} leaves measures that are not about elements as they are: "
-            warnings.append(left + some(of_text))
+            warnings.append(left + shorten_list(of_text))
     forest = size = None
     if len(of_text) < len(measures):
         forest = _build_forest(evaluation, combined, cas)
@@ -429,12 +429,12 @@ def refuse_topics(
     path: str, topics: Sequence[str], judged: Sequence[str], *, excluded: bool = False
 ) -> InputError:
     """Return the error about a run without a judged topic, or whose topics are all `excluded`."""
-    has = f"the run has {some(topics) or 'none'}"
+    has = f"the run has {shorten_list(topics) or 'none'}"
     if excluded:
         what = "all topics of the run are left out of the evaluation"
-        text = f"{what}; {has}, evaluated are {some(judged)}"
+        text = f"{what}; {has}, evaluated are {shorten_list(judged)}"
         return InputError.at("run.excluded_topics", path, None, text)
-    text = f"no topic in common with the judgements; {has}, the judgements {some(judged)}"
+    text = f"no topic in common with the judgements; {has}, the judgements {shorten_list(judged)}"
     return InputError.at("run.unjudged_topics", path, None, text)
 
 

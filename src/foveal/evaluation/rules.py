@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from foveal import spans
-from foveal.errors import InputError, Note, Problem, some
+from foveal.errors import InputError, Note, Problem, shorten_list
 from foveal.measures.alignment import Alignment, Bools, Gold
 from foveal.measures.measure import Measure, OverlapRule
 from foveal.model.judgements import Judgements
@@ -79,7 +79,7 @@ def describe_counts(counts: Counts) -> Iterator[str]:
     """
     for form, count in counts.items():
         if count:
-            values = (count,) if isinstance(count, int) else (len(count), some(count))
+            values = (count,) if isinstance(count, int) else (len(count), shorten_list(count))
             text = form.format(*values)
             yield Note(form.code, text) if isinstance(form, Note) else text
 

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from foveal.errors import InputError, Problem, UsageError, counted
+from foveal.errors import InputError, Problem, UsageError, plural
 from foveal.files.source import STDIN, first_lines, is_xml, list_files
 from foveal.files.source import Source as Source
 from foveal.formats.rows import raise_problems
@@ -182,7 +182,7 @@ def detect_format(source: Source, kind: Kind) -> Format:
     elif first.startswith(b"{"):
         return find_format("jsonl", kind)  # its parser names the bad line
     elif not is_xml(source):
-        found = f"{counted(len(head_fields(source)), 'field')} found"
+        found = f"{plural(len(head_fields(source)), 'field')} found"
     elif kind == "topics":
         return find_format("inex", kind)  # its parser names the elements
     else:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, Problem, Tally, some
+from foveal.errors import InputError, Problem, Tally, shorten_list
 from foveal.files.source import Source
 from foveal.formats import MAGIC, Format, Parsed, lazy_losses
 from foveal.formats.objects import GIVE_TEXTS, UNKNOWN_FIELD, to_codepoints
@@ -145,7 +145,7 @@ def parse_run(source: Source) -> Parsed:
     names = table.frame["run"].drop_nulls().unique().sort().to_list()
     parsed = parse_results(table, source, name=names[0] if names else source.stem)
     if len(names) > 1:
-        message = f"holds {len(names)} runs ({some(names)}); expected one"
+        message = f"holds {len(names)} runs ({shorten_list(names)}); expected one"
         return Parsed(None, [*parsed.problems, Problem("run.name", source.path, None, message)])
     if parsed.content is None:
         return parsed
