@@ -171,7 +171,7 @@ def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results,
         picked = results.runs[0]
         if len(results.runs) > 1 or picked not in saved.runs:
             raise UsageError(
-                f"{path} holds {len(saved.runs)} runs, {shorten_list(saved.runs)}; expected one run, "
+                f"{path} holds {len(saved.runs)} runs, {shorten_list(saved.runs)}; expected one, "
                 "or one with the name of the only run given"
             )
     groups = results.meta.get("groups") or saved.meta.get("groups")
