@@ -274,7 +274,7 @@ def test_campaigns_are_what_their_kind_says(kind: ListKind, seed: int) -> None:
 )
 def test_kinds_follow_from_what_measures_declare(label: str, kind: ListKind) -> None:
     measure = parse_measure(label)
-    assert ListKind.of(measure) is kind
+    assert ListKind.choose(measure) is kind
     assert (measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT) == (kind is ListKind.ENTRIES)
 
 

@@ -121,7 +121,7 @@ def run_of(
         start, end = (pl.when(~whole).then(name) for name in ("start", "end"))
         rows = rows.with_columns(start=start.otherwise(0), end=end.otherwise("size"))
     rows = rows.with_columns(bep=pl.lit(None, dtype=pl.Int64))
-    run: Run = parse_results(RowTable(rows), Source(name, b"", ""), name=name).checked()
+    run: Run = parse_results(RowTable(rows), Source(name, b"", ""), name=name).get_content()
     lists = results.items() if isinstance(results, Mapping) else ()
     nothing = tuple(str(topic) for topic, own in lists if not own)
     length = None if texts is None else rows["size"].to_numpy()[run.line - 1]

@@ -379,7 +379,7 @@ def _read_qasper(gold: GoldFile) -> None:
 
 def _read_genomics(gold: GoldFile) -> None:
     """Passages in the order of the file, with their aspects; topics have no words."""
-    table = trec_genomics.tabulate_gold(gold.source).checked()
+    table = trec_genomics.tabulate_gold(gold.source).require_valid()
     for topic, doc, line, start, end, aspects in table.frame.iter_rows():
         where = Entry(gold, None, line, f"line {line}")
         gold.ask(topic, None, where, again=True)

@@ -317,7 +317,7 @@ class _SideBySide:
         np.maximum.at(extent, owner, end)
         base = spans.lay_out(extent)
         start, end = start + base[owner], end + base[owner]
-        low, high = spans.at_least(start, end, 2)
+        low, high = spans.find_covered(start, end, 2)
         couple = np.searchsorted(base, low, side="right") - 1
         of, met = spans.pair_overlaps(start[:n], end[:n], start[n:], end[n:])
         met += n

@@ -240,7 +240,7 @@ class Anchors(Result):
 
     # -- repair ----------------------------------------------------------------------------------
 
-    def repaired(self, *, quote: bool = False) -> Repair:
+    def repair(self, *, quote: bool = False) -> Repair:
         """Move spans to their present places, and entry points with them.
 
         Nothing is guessed: ambiguous, changed and lost spans stay as they are and are listed. A
@@ -338,7 +338,7 @@ def verify(
     >>> line = '{"topic":"1","doc":"d","spans":[{"start":0,"end":5,"quote":"to be"}]}'
     >>> truth = read_judgements(Source.of_text(line, "j.jsonl"))
     >>> anchors = verify(truth, {"d": "Is it to be or not?"})
-    >>> anchors.counts["moved"], anchors.repaired().judgements.start.tolist()
+    >>> anchors.counts["moved"], anchors.repair().judgements.start.tolist()
     (1, [6])
     """
     path = judgements.sources[0].path

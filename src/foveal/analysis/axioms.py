@@ -70,7 +70,7 @@ class ListKind(Enum):
     ELEMENTS = "elements"
 
     @classmethod
-    def of(cls, measure: Measure) -> ListKind:
+    def choose(cls, measure: Measure) -> ListKind:
         if measure.structural:
             return cls.ELEMENTS
         if measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT:
@@ -127,7 +127,7 @@ class AxiomCampaign(NamedTuple):
         """The relevant passages."""
         return tuple(ListedResult(d, s, e) for d, spans in self.relevant.items() for s, e in spans)
 
-    def whole(self, doc: str) -> ListedResult:
+    def make_whole(self, doc: str) -> ListedResult:
         """Return a whole document as a list of this kind has it."""
         path = "/a[1]" if self.kind is ListKind.ELEMENTS else None
         return ListedResult(doc, 0, LENGTHS[doc], path)
@@ -249,7 +249,7 @@ class AxiomCampaigns:
             for topic, results in zip(self.topics, lists, strict=True)
             for result in results or ()
         ]
-        rows.append((_OTHER, *self.campaigns[0].whole("X")))
+        rows.append((_OTHER, *self.campaigns[0].make_whole("X")))
         types = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
         frame = pl.DataFrame(rows, schema=types | {"xpath": pl.String}, orient="row")
         own = frame if self.kind is ListKind.ELEMENTS else frame.drop("xpath")
@@ -293,7 +293,7 @@ def _bounded(campaign: AxiomCampaign, rng: Rng) -> ResultList:
     """
     found: list[ListedResult] = []
     for result in campaign.results:  # every result twice, and one that overlaps it
-        other = campaign.whole(result.doc)
+        other = campaign.make_whole(result.doc)
         if campaign.kind is not ListKind.ELEMENTS:
             other = other._replace(start=int(rng.integers(0, result.end)))
         found += [result, result, other]
@@ -391,7 +391,7 @@ def _tail(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     better.
     """
     used = [result.doc for result in campaign.results]
-    others = [campaign.whole(doc) for doc in TWINS.values() if doc not in used]
+    others = [campaign.make_whole(doc) for doc in TWINS.values() if doc not in used]
     return _pick([(*campaign.results, other) for other in others], rng)
 
 
@@ -600,7 +600,7 @@ def axioms(
         raise UsageError(f"no measure given; name measures, or {ALL} of them")
     found: dict[tuple[str, str], AxiomVerdict] = {}
     for kind in ListKind:
-        own = [measure for measure in chosen if ListKind.of(measure) is kind]
+        own = [measure for measure in chosen if ListKind.choose(measure) is kind]
         if not own:
             continue
         lab = AxiomCampaigns(kind, campaigns, seed)

@@ -45,7 +45,7 @@ def take_or_score(
             check_assessors(part)
             own = [label for label in wanted if label in part.measures]
             if own or not wanted:
-                parts.append(part.only(own) if own else without_curves(part))
+                parts.append(part.only(own) if own else drop_curves(part))
         return parts
     for item in listed or [None]:
         if not isinstance(item, (Run, str, Path)):
@@ -54,7 +54,7 @@ def take_or_score(
         raise UsageError("runs need judgements; saved results are read by read_results")
     check_assessors(options)
     if not tasks:
-        return [without_curves(score(listed, judgements, asked, **options), asked)]
+        return [drop_curves(score(listed, judgements, asked, **options), asked)]
     presets = {preset.name: preset for preset in map(find_preset, tasks)}
     read = [run if isinstance(run, Run) else read_run(run) for run in listed]
     parts, left_out, remarks = [], read, [] if notes is None else notes
@@ -65,7 +65,7 @@ def take_or_score(
         left_out = [run for run in left_out if run not in members]
         if members:
             results = score(members, judgements, asked, task=name, **options)
-            parts.append(without_curves(results, asked))
+            parts.append(drop_curves(results, asked))
         else:
             remarks.append(f"{name}: no run declares this task")
     if not parts:
@@ -76,7 +76,7 @@ def take_or_score(
     return parts
 
 
-def without_curves(results: Results, measures: Sequence[str | Measure] = ()) -> Results:
+def drop_curves(results: Results, measures: Sequence[str | Measure] = ()) -> Results:
     """Drop the points of the curves of official tasks that are not among `measures`.
 
     A curve describes a run as a whole; its hundred points are not a hundred measures to compare.

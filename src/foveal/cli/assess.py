@@ -383,7 +383,7 @@ def _assign(opened: Campaign, given: SimpleNamespace) -> None:
 def _status(opened: Campaign, given: SimpleNamespace) -> None:
     """Show the progress: a row for each topic and assessor."""
     from foveal.assess.store import Progress
-    from foveal.formats.result_files import separated
+    from foveal.formats.result_files import format_separated
     from foveal.model.tables import Table, format_tables
 
     form, rows = choose_format(given.form, given.output), opened.progress()
@@ -400,7 +400,7 @@ def _status(opened: Campaign, given: SimpleNamespace) -> None:
         cells = tuple((*map(str, row[:6]), f"{row.seconds / 60:.1f}") for row in rows)
         content = format_tables([Table((*Progress._fields[:6], "minutes"), cells, labels=2)], form)
     else:
-        content = separated(Progress._fields, rows, form)
+        content = format_separated(Progress._fields, rows, form)
     emit(content, given.output)
 
 

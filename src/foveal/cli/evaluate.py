@@ -84,9 +84,9 @@ def command(
     bounds: dict[str, float] = {}
     checks: tuple[Check, ...] = ()
     if fail_under:
-        from foveal.bridges.gates import bounds_of
+        from foveal.bridges.gates import parse_bounds
 
-        bounds = bounds_of(fail_under)
+        bounds = parse_bounds(fail_under)
     target = None if summary is None else shared.check_summary(summary)
     form, task = shared.choose_format(form, output), shared.choose_task(tasks)
     opened, truth = shared.open_inputs(runs, judgements)
@@ -100,9 +100,9 @@ def command(
     )
     shared.warn(results.meta["warnings"])
     if bounds:
-        from foveal.bridges.gates import at_least
+        from foveal.bridges.gates import check_bounds
 
-        checks = at_least(results, bounds)
+        checks = check_bounds(results, bounds)
     texts = list(measures)
     if task is not None and form == "table":
         from foveal.evaluation import find_preset

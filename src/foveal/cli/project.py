@@ -11,7 +11,7 @@ from foveal.cli import options as opt
 from foveal.cli.budget import parse_budgets
 from foveal.cli.shared import emit, emit_result, refuse_unused, warn
 from foveal.errors import UsageError
-from foveal.formats.result_files import separated
+from foveal.formats.result_files import format_separated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +86,7 @@ def command(judgements: tuple[str, ...], **options: Any) -> None:
         emit(found[0].qrels(grades=grades, threshold=threshold), output)
     elif form == "gains":
         columns = ("topic", "unit", "size", "relevant", "share")
-        emit(separated(columns, found[0].gains.select(columns).iter_rows(), "tsv"), output)
+        emit(format_separated(columns, found[0].gains.select(columns).iter_rows(), "tsv"), output)
     elif form == "units":
         rows = taken[0].to_frame().iter_rows(named=True)
         emit("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), output)

@@ -63,7 +63,7 @@ def command(judgements: tuple[str, ...], repair: str | None, **options: Any) -> 
         )
         raise InputError.at("index.whitespace", truth.sources[0].path, None, text)
     found = verify(truth, source.read(frozenset(truth.doc)), similarity=similarity)
-    mended = None if repair is None else found.repaired(quote=quote)
+    mended = None if repair is None else found.repair(quote=quote)
     if mended is not None:
         emit(write_judgements(mended.judgements), repair)
     if found.changed:

@@ -18,7 +18,7 @@ from foveal.errors import InputError
 from foveal.formats.xpaths import PATHS, Points, canonical, parse_ranges
 from foveal.lookup import CachedTextFunction, KeyTable, number_rows
 from foveal.model import UNKNOWN, Provenance
-from foveal.spans import Bools, Ints, lay_out, ordered
+from foveal.spans import Bools, Ints, argsort, lay_out
 
 NO_DOCUMENT = "document {doc!r} is not in the collection"
 _NO_PATH = "document {doc!r} has no element {xpath!r}"
@@ -311,7 +311,7 @@ class Collection:
         """
         column, found = self.sections["path"], np.full(len(doc), UNKNOWN)
         known = np.flatnonzero((doc >= 0) & (path >= 0))
-        known = known[ordered(doc[known])]
+        known = known[argsort(doc[known])]
         own, wanted = doc[known], path[known].astype(column.dtype)
         at, end = self.bounds[own], self.bounds[own + 1]
         last = len(column) - 1

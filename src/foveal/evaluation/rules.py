@@ -112,7 +112,7 @@ def find_overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
     reach = np.ones(len(run), dtype=np.int64)
     np.maximum.at(reach, run.first, run.end)
     ends = np.where(whole, reach[run.first], run.end)
-    start, end = spans.side_by_side(run.start, ends, run.first)
+    start, end = spans.put_on_axis(run.start, ends, run.first)
     if known.all() or run.xpath is None:
         return start, end, known
     from foveal.formats.xpaths import ELEMENT
@@ -134,7 +134,7 @@ def _find_shared_text(alignment: Alignment, *, repeats: bool = True) -> Broken:
         return _NOTHING
     start, end, known = find_overlap_extents(run.with_columns(end=alignment.end))
     rows = np.flatnonzero(known)
-    pieces = spans.newly_covered(start[rows], end[rows])
+    pieces = spans.find_new_text(start[rows], end[rows])
     new = np.bincount(pieces.owner, pieces.end - pieces.start, len(rows))
     order = rows[np.argsort(run.first[rows], kind="stable")]
     opens, closes = (

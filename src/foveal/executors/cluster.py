@@ -117,7 +117,7 @@ class Cluster(Executor):
         except import_module("distributed").KilledWorker as killed:
             workers = plural(killed.allowed_failures + 1, "Dask worker")
             last = f"the last {killed.last_worker.address}; perhaps for want of memory"
-            raise LostTaskError.of_task(
+            raise LostTaskError.from_task(
                 task, f"{workers} ended while at work on it, {last}"
             ) from None
         if error is None:

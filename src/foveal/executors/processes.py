@@ -34,7 +34,7 @@ class LostTaskError(FovealError):
     """A task that ended its worker each time it was tried."""
 
     @classmethod
-    def of_task(cls, task: Any, reason: str) -> LostTaskError:
+    def from_task(cls, task: Any, reason: str) -> LostTaskError:
         return cls(f"{getattr(task, 'label', None) or task}: given up, as {reason}")
 
 
@@ -197,7 +197,7 @@ class Processes(Executor):
         self.kill()
         reason = ", perhaps for want of memory" if self._exit_code == -signal.SIGKILL else ""
         ended = f"{_ATTEMPTS} times (exit code {self._exit_code}{reason})"
-        raise LostTaskError.of_task(task, f"the process at work on it was ended {ended}")
+        raise LostTaskError.from_task(task, f"the process at work on it was ended {ended}")
 
 
 def _block_interrupts() -> None:

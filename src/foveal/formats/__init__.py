@@ -37,7 +37,7 @@ class Parsed(NamedTuple):
     content: Any
     problems: list[Problem]
 
-    def checked(self) -> Any:
+    def get_content(self) -> Any:
         """Return the content; raise all problems if there are any."""
         if self.problems:
             raise_problems(self.problems)
@@ -177,7 +177,7 @@ def detect_format(source: Source, kind: Kind) -> Format:
     number, first = source.head
     if not number:
         raise _report_empty(source, kind)
-    if (other := found_kind(source)) is not None:
+    if (other := detect_kind(source)) is not None:
         found = f"this is a {other}" if other in ("run", "pool") else f"these are {other}"
     elif first.startswith(b"{"):
         return find_format("jsonl", kind)  # its parser names the bad line
@@ -198,7 +198,7 @@ def _report_empty(source: Source, kind: str) -> InputError:
     return source.error(f"{kind}.empty", None, _EMPTY.get(kind, f"the {kind} are empty"))
 
 
-def found_kind(source: Source) -> Kind | None:
+def detect_kind(source: Source) -> Kind | None:
     """Return ``run``, ``judgements``, ``topics``, ``pool``, ``results`` or None."""
     return next((form.kind for form in list_formats() if form.sniff(source)), None)
 
@@ -214,9 +214,9 @@ def json_kind(source: Source) -> JsonKind | None:
         return None
     if _SAVED.match(source.data):
         return "results"
-    from foveal.formats.objects import header_of, loads
+    from foveal.formats.objects import find_header, loads
 
-    header, header_line = header_of(source)
+    header, header_line = find_header(source)
     for kind, names in JSON_FORMATS.items():
         if header.get("format") in names:
             return kind
@@ -255,7 +255,7 @@ def read_run(
     """
     if not isinstance(path, Source):
         path = Source.open(path, thorough=thorough, hashed=hashed)
-    run: Run = parse_file(path, "run", texts).checked()
+    run: Run = parse_file(path, "run", texts).get_content()
     return run
 
 
@@ -280,7 +280,7 @@ def read_judgements(
     parts = []
     for file in files:
         source = file if isinstance(file, Source) else Source.open(file, thorough=thorough)
-        parts.append(parse_file(source, "judgements", texts).checked())
+        parts.append(parse_file(source, "judgements", texts).get_content())
     return parts[0] if len(parts) == 1 else Judgements.merged(parts)
 
 
@@ -295,7 +295,7 @@ def read_topics(
 
     files = list_files(paths, "topics")
     sources = (Source.of(file, thorough=thorough).in_lines() for file in files)
-    return Topics.merged([detect_format(own, "topics").parse(own).checked() for own in sources])
+    return Topics.merged([detect_format(own, "topics").parse(own).get_content() for own in sources])
 
 
 def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = None) -> Parsed:
@@ -313,10 +313,10 @@ def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = Non
     return parsed
 
 
-def kind_of(path: str | Path | Source) -> str:
+def find_kind(path: str | Path | Source) -> str:
     """Return the kind of a file or of the first file of a directory: run, judgements or topics."""
     source = Source.of(list_files(path, "files")[0])
-    kind = found_kind(source.in_lines())
+    kind = detect_kind(source.in_lines())
     if kind is None:
         message = "not recognised; expected a run, judgements or topics"
         raise source.error("file.format", None, message)

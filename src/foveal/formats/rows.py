@@ -106,7 +106,7 @@ class RowTable(NamedTuple):
     frame: pl.DataFrame
     problems: tuple[Problem, ...] = ()
 
-    def checked(self) -> RowTable:
+    def require_valid(self) -> RowTable:
         """Return the table; raise its problems in line order if there are any."""
         raise_problems(self.problems)
         return self

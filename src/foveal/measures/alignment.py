@@ -310,7 +310,7 @@ class Alignment(_WithCache):
     @cached_property
     def axis(self) -> tuple[Ints, Ints]:
         """Start and end of each result on one axis, documents of all topics side by side."""
-        return spans.side_by_side(self.run.start, self.end, self.run.first)
+        return spans.put_on_axis(self.run.start, self.end, self.run.first)
 
     @property
     def overlap_axis(self) -> tuple[Ints, Ints]:
@@ -322,17 +322,17 @@ class Alignment(_WithCache):
     def conflicts(self) -> tuple[Ints, Ints]:
         """Pairs of results whose texts overlap: (earlier, later)."""
         run = self.run
-        if not len(run.documents.reopened_rows) and spans.all_apart(
+        if not len(run.documents.reopened_rows) and spans.are_apart(
             run.start, self.end, run.documents.number
         ):
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return spans.conflicts(*self.axis)
+        return spans.find_conflicts(*self.axis)
 
     @cached_property
     def pieces(self) -> spans.Pieces:
         """Newly covered text in rank order, in document offsets."""
         start, end = self.axis
-        pieces = spans.newly_covered(start, end)
+        pieces = spans.find_new_text(start, end)
         shift = (start - np.maximum(self.run.start, 0))[pieces.owner]
         return spans.Pieces(pieces.start - shift, pieces.end - shift, pieces.owner)
 

@@ -144,7 +144,7 @@ def share_retrieved(alignment: Alignment, *, relevant: bool) -> Floats:
     )
     doc = pl.concat([run.doc.gather(one.owner), other.run.doc.gather(two.owner)])
     start, end = (np.concatenate([one[at], two[at]]) for at in (0, 1))
-    low, high = spans.side_by_side(start, end, number_rows(topic, doc).number)
+    low, high = spans.put_on_axis(start, end, number_rows(topic, doc).number)
     n = len(one.start)
     order = n + np.argsort(low[n:])
     cited, found = spans.pair_overlaps(low[:n], high[:n], low[order], high[order])

@@ -97,8 +97,8 @@ def _read_pieces(topic: TopicView, limit: Limit) -> spans.Pieces:
     end = start + np.clip(read - (np.cumsum(size) - size), 0, size)
     head = topic.alignment.run.first[topic.slice][owner]
     head = np.searchsorted(np.unique(head), head)
-    left, right = spans.side_by_side(start, end, head)
-    pieces = spans.newly_covered(left, right)
+    left, right = spans.put_on_axis(start, end, head)
+    pieces = spans.find_new_text(left, right)
     shift = (left - np.maximum(start, 0))[pieces.owner]
     return spans.Pieces(pieces.start - shift, pieces.end - shift, owner[pieces.owner])
 

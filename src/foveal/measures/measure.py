@@ -457,7 +457,7 @@ _FORM = re.compile(
 
 
 @cache
-def registered() -> MappingProxyType[str, Measure]:
+def load_registry() -> MappingProxyType[str, Measure]:
     """Return all measures by name, with default parameters, in the order of listing.
 
     Measures of other packages come last.
@@ -472,7 +472,7 @@ def registered() -> MappingProxyType[str, Measure]:
 
 def all_measures() -> tuple[Measure, ...]:
     """Return every measure in the order of listing."""
-    return tuple(registered().values())
+    return tuple(load_registry().values())
 
 
 def _load_entry_points(points: Iterable[EntryPoint], own: Iterable[Measure]) -> list[Measure]:

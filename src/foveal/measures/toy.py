@@ -98,7 +98,7 @@ def parse_answers(text: str) -> Run:
     sentences = [{"citations": own.select("doc", "start", "end").to_dicts()} for own in cited]
     line = json.dumps({"topic": "toy", "answer": sentences})
     texts = {doc: "x" * judged["length"] for doc, judged in JUDGEMENTS["toy"].items()}
-    run: Run = answers.parse_answers(Source.of_text(line, "answers"), texts=texts).checked()
+    run: Run = answers.parse_answers(Source.of_text(line, "answers"), texts=texts).get_content()
     return run.with_columns(retrieved=Run.from_frame(parse_run(retrieved), name="retrieved"))
 
 
