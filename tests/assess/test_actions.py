@@ -29,7 +29,7 @@ from foveal.assess.actions import (
     Undo,
     Unhighlight,
     add_span,
-    after,
+    apply_action,
     remove_span,
 )
 
@@ -170,18 +170,20 @@ def test_touching_highlights_become_one_and_parting_them_makes_two() -> None:
 
 def test_any_change_takes_the_guarantee_back_and_a_note_does_not() -> None:
     state = State(((0, 4),), 0, validated=True)
-    assert not after(state, Highlight(6, 8)).validated
-    assert not after(state, EntryPoint()).validated
-    assert after(state, SetNote(text="why")).validated
-    assert after(state, Highlight(0, 4)).validated  # it changes nothing
+    assert not apply_action(state, Highlight(6, 8)).validated
+    assert not apply_action(state, EntryPoint()).validated
+    assert apply_action(state, SetNote(text="why")).validated
+    assert apply_action(state, Highlight(0, 4)).validated  # it changes nothing
 
 
 def test_a_decision_that_changes_no_text_leaves_the_guarantee() -> None:
     state = State(((0, 4),), 0, validated=True)
-    assert after(state, Reject(6, 8)).validated
-    assert after(state, Accept(1, 3)).validated
-    assert not after(state, Accept(3, 8)).validated
-    assert not after(after(state, Accept(0, 4)), Reject(0, 4)).validated  # another mind
+    assert apply_action(state, Reject(6, 8)).validated
+    assert apply_action(state, Accept(1, 3)).validated
+    assert not apply_action(state, Accept(3, 8)).validated
+    assert not apply_action(
+        apply_action(state, Accept(0, 4)), Reject(0, 4)
+    ).validated  # another mind
 
 
 def test_undo_takes_back_a_highlight_and_keeps_the_note() -> None:

@@ -80,7 +80,7 @@ def test_init_makes_a_campaign(assess: Assess) -> None:
     assert outcome.err == "c: 2 topics, 4 documents to assess, 1 assessor; procedure 2005\n"
     with Campaign.open("c") as campaign:
         assert (campaign.procedure, campaign.blind) == ("2005", False)
-        assert campaign.assigned("ann") == ("1", "2")
+        assert campaign.list_assigned("ann") == ("1", "2")
         count = campaign.reading().execute("SELECT count(*) FROM documents").fetchone()[0]
         assert count == len(campaign.collection)
 
@@ -160,8 +160,8 @@ def test_topics_are_assigned_and_taken_back(made: Assess) -> None:
     made.done("assign", "c", "--topic", "2", "--assessor", "cy")
     made.done("assign", "c", "--topic", "1", "--assessor", "ann", "--remove")
     with Campaign.open("c") as campaign:
-        assert campaign.assigned("cy") == ("2",)
-        assert campaign.assigned("ann") == ("2",)
+        assert campaign.list_assigned("cy") == ("2",)
+        assert campaign.list_assigned("ann") == ("2",)
     assert made.done("assign", "c", "--each", "3").err == "assignments given: 2\n"
     for args, said in (
         (("--each", "4"), "but there are 3"),

@@ -350,7 +350,7 @@ def test_an_organiser_assigns_by_tick(olga: Any, url: str, path: Path) -> None:
     olga.keyboard.press("Space")
     olga.locator("#said", has_text="✓ Topic 2 is taken from bob").wait_for()
     with Campaign.open(path) as campaign:
-        assert campaign.assigned("bob") == ("1",)
+        assert campaign.list_assigned("bob") == ("1",)
     box.click()
     olga.locator("#said", has_text="✓ Topic 2 is assigned to bob").wait_for()
     olga.reload()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from foveal.assess.documents import parsed_elements
+from foveal.assess.documents import make_elements
 from foveal.assess.rendering import keep_attributes, lay_out
 from foveal.collection import Markup, SourceTexts
 from foveal.errors import InputError, shorten_list
@@ -251,7 +251,7 @@ def _read_texts(
         reason = f"document {odd[0]!r} has another length than the document that was judged"
         raise InputError.at("collection.length", str(texts.source), None, reason)
     return {
-        doc: (text, lay_out(parsed_elements(markup[doc]), text))
+        doc: (text, lay_out(make_elements(markup[doc]), text))
         for doc, text in found.items()
         if doc not in odd
     }, odd
