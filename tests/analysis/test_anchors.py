@@ -236,8 +236,8 @@ def test_what_is_not_certain_stays_and_is_listed() -> None:
     assert repair.judgements.start.tolist() == [at(NEW, "closed")[0], 3, 0]
     places = f"[{BY},{BY + 11}), [{BY + 41},{BY + 52})"
     assert list(map(str, repair.left)) == [
-        f"j.jsonl:1: span [3,14) of document 'd' left as it is: ambiguous, perhaps at {places}",
-        "j.jsonl:1: span [0,5) of document 'd' left as it is: lost",
+        f"j.jsonl:1: span [3,14) of document 'd' not moved: ambiguous, perhaps at {places}",
+        "j.jsonl:1: span [0,5) of document 'd' not moved: lost",
     ]
 
 
@@ -294,7 +294,7 @@ def test_a_document_that_drifted_gives_no_quotes() -> None:
     repair = verify(judged(bare, span("closed")), {"d": NEW}).repair(quote=True)
     assert (repair.spans, repair.quotes) == (1, 0)
     (left,) = repair.left
-    what = f"j.jsonl:1: span [{start},{end}) of document 'd' left as it is"
+    what = f"j.jsonl:1: span [{start},{end}) of document 'd' not moved"
     assert str(left) == f"{what}: no quote, and the document has changed"
     indexed = verify(judged(bare), [("d", NEW, False)]).repair(quote=True)
     assert (indexed.quotes, len(indexed.left)) == (0, 1)

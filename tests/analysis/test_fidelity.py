@@ -286,7 +286,7 @@ def test_measures_of_elements_are_tested_with_elements(collection: Collection) -
         (o.better, o.worse) for o in found.outcomes if o.aspect == "parts" and o.expected == "mean"
     }
     assert loose == {(f"SS{r}", f"SST{r}") for r in RANKINGS}
-    assert "SS: relevant documents of which nothing is returned, left out" in str(found.meta)
+    assert "SS: relevant documents with nothing returned, left out" in str(found.meta)
 
 
 def test_counts_are_scored_and_not_tested(collection: Collection) -> None:

@@ -119,7 +119,7 @@ def test_only_the_pooled_documents_are_stored_if_that_is_asked_for(assess: Asses
 def test_documents_that_are_not_beside_the_index_must_be_named(assess: Assess) -> None:
     Path("documents").rename("elsewhere")
     (said,) = assess.refused("init", "c", *INIT)
-    assert said.startswith("index.fvx: was made from 'documents', which is not beside it; say")
+    assert said.startswith("index.fvx: was made from 'documents', which is not in its folder; give")
     assess.done("init", "c", *INIT, "--documents", "elsewhere")
 
 
@@ -320,7 +320,7 @@ def test_files_that_are_no_campaign_are_refused_by_every_command(assess: Assess)
         ("assign", "--each", "1"),
     ):
         (said,) = assess.refused(command, "pool.jsonl", *more)
-        assert said.startswith("pool.jsonl: is no campaign")
+        assert said.startswith("pool.jsonl: is not a campaign")
         (said,) = assess.refused(command, "nothing", *more)
         assert said == "nothing: cannot be read: no such file"
     assert sorted(p.name for p in Path().iterdir()) == [

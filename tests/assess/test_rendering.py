@@ -107,7 +107,7 @@ def test_words_to_search_for_are_apart_and_metadata_comes_last(tmp_path: Path) -
         "<italic>very</italic>wide 10<sup>3</sup></p></sec></body></article>"
     )
     index = index_of(tmp_path, {"d.xml": xml})
-    ((_, text),) = SourceTexts(tmp_path / "documents").documents(index.digests())
+    ((_, text, _),) = SourceTexts(tmp_path / "documents").indexed(index.digests())
     words = searchable(read_elements(index, "d"), text).split()
     assert " ".join(words) == "Ferries heparins embolism Results H2O, verywide 10 3 F17"
 

@@ -373,7 +373,7 @@ def test_files_that_are_no_campaign_are_refused(tmp_path: Path) -> None:
         assert "campaign" in refusal(Campaign.open, tmp_path / "x")
     with closing(sqlite3.connect(tmp_path / "other")) as other, other:
         other.execute("CREATE TABLE meta (key, value)")
-    assert "is no campaign" in refusal(Campaign.open, tmp_path / "other")
+    assert "is not a campaign" in refusal(Campaign.open, tmp_path / "other")
     assert not list(tmp_path.glob("*-wal"))
 
 

@@ -86,8 +86,8 @@ class Entry:
 class GoldFile:
     """A file of gold data, and what its reader finds: topics, spans, texts, counts of the unread.
 
-    Topics have a title and a line. Spans have further columns of judgements beside them, and the
-    path in the file; one without offsets and quote is a judged document.
+    Topics have a title and a line. Spans also have further columns of judgements, and the path in
+    the file; one without offsets and quote is a judged document.
     """
 
     source: Source
@@ -691,10 +691,10 @@ def _read(path: str | Path | Source, name: str | None) -> GoldFile:
 
 
 def read_embedded_texts(path: str | Path | Source, name: str) -> dict[str, str]:
-    """Return the documents that gold data holds, or has beside it (BEIR): name to text."""
+    """Return the documents that gold data holds, or its folder holds (BEIR): name to text."""
     gold = _read(path, name)
     texts = _read_beside(gold, "corpus.jsonl", "title", "text") if name == "beir" else gold.texts
     if not texts:
-        message = f"no documents in the file, as {name} may have, or in corpus.jsonl beside it"
+        message = f"no documents in the file, as {name} may have, or in corpus.jsonl in its folder"
         raise InputError.at("gold.files", gold.source.path, None, message)
     return {doc: text.strip() for doc, text in texts.items()} if name == "beir" else texts

@@ -271,13 +271,13 @@ class Anchors(Result):
                 if own.kind == NO_QUOTE:
                     reason = own.note or "no quote, and the document has changed"
                 what = f"span [{start[span]},{end[span]}) of document {owners[span]!r}"
-                text = f"{what} left as it is: {reason}"
+                text = f"{what} not moved: {reason}"
                 left.append(truth.problem("anchors.span", int(truth.row[span]), text))
         for row in np.flatnonzero(truth.bep >= 0).tolist():
             shift = self._shift_entry(row)
             if shift is None:
-                what = f"best entry point {bep[row]} of document {truth.doc[row]!r} left as it is"
-                text = f"{what}: the spans around it do not tell its new place"
+                what = f"best entry point {bep[row]} of document {truth.doc[row]!r} not moved"
+                text = f"{what}: the spans around it do not show its new place"
                 left.append(truth.problem("anchors.bep", row, text))
             bep[row] += shift or 0
         reach = np.maximum(bep, 0)

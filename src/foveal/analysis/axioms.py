@@ -301,8 +301,8 @@ def _bounded(campaign: AxiomCampaign, rng: Rng) -> ResultList:
 
 
 def _duplicate(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
-    """A result that stands in the list twice, right after itself, does not make the score better;
-    or the list is refused.
+    """Repeating a result right after itself does not make the score better, or the list is
+    refused.
     """
     results = campaign.results
     return _pick([(*results[: i + 1], *results[i:]) for i in range(len(results))], rng)
@@ -327,8 +327,8 @@ def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
 
 
 def _order(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
-    """Two results of one document that stand side by side change places. Where results of a
-    document stand together by rule, the score stays the same; in other lists it stays the same if
+    """Two neighbouring results of one document change places. Where a rule keeps the results of a
+    document together, the score stays the same; in other lists it stays the same if
     both are of one size and relevant throughout, or nowhere, and assessed alike.
     """
 
@@ -368,7 +368,7 @@ def _touching(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
 
 
 def _missing(_: AxiomCampaign, __: Rng) -> ResultList:
-    """A judged topic of which the run returns nothing has the worst score there is, and is not left
+    """A judged topic without any result has the worst score there is, and is not left
     out.
     """
     return ()
@@ -647,7 +647,7 @@ def _judge(
     if axiom.expected != "within" and measure.higher_is_better is None:
         return verdict._replace(reason="neither more nor less of it is better")
     if axiom.expected not in ("within", "same") and not measure.higher_is_better:
-        return verdict._replace(reason="it measures repeated or read text, not what is found")
+        return verdict._replace(reason="it measures repeated or read text, not relevant text")
     if highest is None:
         return verdict._replace(reason="it declares no full score")
     if isinstance(after, str):

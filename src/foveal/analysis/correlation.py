@@ -170,7 +170,7 @@ class RankingPair(NamedTuple):
 def select_rankable(
     tasks: Mapping[str, Results], notes: list[str], *, by_topics: bool = False
 ) -> dict[str, Results]:
-    """Keep tasks with at least two runs, and measures that rank all of them; note what is left out.
+    """Keep tasks with at least two runs, and measures that rank all of them; note the others.
 
     With `by_topics` a measure needs values on two topics, and means of other measures have none.
     """

@@ -137,7 +137,7 @@ def simulate(
         bare = begins.join(own, on="unit", how="anti")
         if len(bare):
             what = "kept without text" if empty == "keep" else "left out"
-            lost = f"relevant documents of which nothing is returned, {what}: {len(bare)}"
+            lost = f"relevant documents with nothing returned, {what}: {len(bare)}"
             notes.append(f"{part}: {lost}")
         if empty == "keep":
             own = pl.concat([own, bare], how="diagonal")

@@ -23,7 +23,7 @@ def tabulate_scores(
     """Return a table with a row per run (and topic) and a column per measure.
 
     With `per_topic` a row for each topic comes before the means. A `titled` table gives the numbers
-    of runs and topics. `labels` are names to show instead of those of the measures.
+    of runs and topics. `labels` are names to show instead of the measures' names.
     """
     measures = [parse_label(label) for label in results.measures]
     sums = [measure is not None and measure.summed for measure in measures]

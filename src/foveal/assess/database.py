@@ -231,7 +231,7 @@ def check_file(path: Path) -> None:
 
 def make_format_error(path: Path) -> InputError:
     """Return the error for a file that is not a campaign."""
-    text = "is no campaign; expected a file that 'foveal assess init' made"
+    text = "is not a campaign; expected a file that 'foveal assess init' made"
     return InputError.at("campaign.format", str(path), None, text)
 
 

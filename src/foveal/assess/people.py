@@ -69,7 +69,7 @@ class ApiToken(NamedTuple):
 
 
 class Instructions(NamedTuple):
-    """What an organiser tells the assessors."""
+    """The title and guidelines that an organiser writes for the assessors."""
 
     title: str
     guidelines: str
@@ -88,7 +88,7 @@ def check_name(name: str) -> None:
 
 
 class People(Database):
-    """Who takes part in a campaign. Of tokens the file holds hashes only."""
+    """The users of a campaign. The file holds only hashes of tokens."""
 
     # -- accounts ---------------------------------------------------------------------------------
 
@@ -268,7 +268,7 @@ class People(Database):
     def revoke_token(self, number: int) -> None:
         """Delete a token, which is refused from now on."""
         if not self.change("DELETE FROM tokens WHERE id = ?", number):
-            raise UsageError(f"there is no token {number}")
+            raise UsageError(f"token {number} does not exist")
 
     # -- title and guidelines ---------------------------------------------------------------------
 

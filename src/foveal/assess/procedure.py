@@ -99,7 +99,9 @@ def list_missing(
     found: list[Missing] = []
     if procedure != "2003":
         if state.spans and state.bep is None:
-            found.append(Missing("relevant text is highlighted, but there is no best entry point"))
+            found.append(
+                Missing("relevant text is highlighted, but the best entry point is missing")
+            )
         if state.bep is not None and not state.spans:
             found.append(Missing("there is a best entry point, but no relevant text"))
     wanted = np.flatnonzero(mark_elements_to_grade(procedure, state, elements, pooled)).tolist()

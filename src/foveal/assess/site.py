@@ -1,4 +1,4 @@
-"""What all handlers of the server share: the campaign, users, permissions, pages."""
+"""State shared by all handlers of the server: the campaign, users, permissions, pages."""
 
 from __future__ import annotations
 

@@ -504,7 +504,7 @@ class Campaign(People):
                     (action.start, action.end) not in self.suggestions(*key)
                 ):
                     raise RefusedError(
-                        f"there is no suggestion from {action.start} to {action.end} (any more); "
+                        f"no suggestion from {action.start} to {action.end} exists (any more); "
                         "reload the page"
                     )
                 state, version = history.next(action), history.version + 1

@@ -1,4 +1,4 @@
-"""``foveal assess``: campaigns of people who read documents and mark what is relevant."""
+"""``foveal assess``: campaigns in which people read documents and mark relevant text."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _subcommand(
     -C --collection=INDEX  The index of the collection. [required]
     --topics=PATH...  The topics; repeatable. [required]
     --pool=FILE  The pool that 'foveal pool' wrote. [required]
-    --documents=SOURCE  What was indexed [default: its name, beside the index].
+    --documents=SOURCE  The indexed documents [default: their name, next to the index].
     --name-from=path|TAG  Source of the names of documents, as given to 'foveal index'.
     --assessor=NAME... assessors  An assessor of all topics; repeatable.
     --procedure={"|".join(PROCEDURES)}  2006: highlights and a best entry point. 2005: also the
@@ -113,8 +113,8 @@ def _init(
     """Make a campaign of an index, topics and a pool.
 
     Topics without a pool are left out. If the inputs do not fit together, Foveal lists the
-    problems and makes nothing. The documents (--documents) are by default the file or directory
-    beside the index that it was made from.
+    problems and makes nothing. By default the documents (--documents) are the file or directory
+    next to the index that it was made from.
     """
     from foveal.assess.store import Campaign
     from foveal.collection import Collection
@@ -127,7 +127,9 @@ def _init(
     if documents is None:
         documents = str(Path(index.path).parent / name)
         if not Path(documents).exists():
-            text = f"was made from {name!r}, which is not beside it; say where it is (--documents)"
+            text = (
+                f"was made from {name!r}, which is not in its folder; give its path (--documents)"
+            )
             raise InputError.at("documents.missing", str(index.path), None, text)
     name_from = options.pop("name_from")
     with share_bar("storing documents") as progress:

@@ -48,7 +48,7 @@ def _verify(paths: tuple[str, ...]) -> None:
 @opt.options(
     f"""
     -o --output=INDEX  The index file to write.
-    --whitespace={"|".join(col.WHITESPACE)}  Count white space as it is, runs as one, or not in text
+    --whitespace={"|".join(col.WHITESPACE)}  Count all white space, runs as one, or not in text
         nodes of white space only [default: keep, or as in the indexes given].
     --name-from=path|TAG  Name documents by their path, or by the text of their first TAG element.
     --verify  Build nothing: check that the indexes given are whole.
@@ -85,7 +85,7 @@ def command(context: click.Context, /, sources: tuple[str, ...], **options: Any)
                 raise UsageError("--verify builds nothing; expected only indexes with it")
         _verify(sources)
     if given.output is None:
-        raise click.UsageError("there is no place for the index; expected -o INDEX")
+        raise click.UsageError("the index needs a file to write to; expected -o INDEX")
     target = Path(given.output)
     share = None if given.shard is None else col.Shard.parse(given.shard)
     began = monotonic()

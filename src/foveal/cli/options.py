@@ -370,7 +370,7 @@ def collection_option(needed: str = "where results are XPaths") -> Decorator:
 
 
 def assessors_option(*more: str, **settings: Any) -> Decorator:
-    """Return the option for several assessors; `more` are choices beside the usual ones."""
+    """Return the option for several assessors; `more` are choices added to the usual ones."""
     return option(
         f"--assessors={'|'.join(('union', 'majority', 'intersection', *more, 'NAME'))}",
         "Text that counts where several assessors judged a document.",

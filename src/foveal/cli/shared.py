@@ -329,7 +329,7 @@ def emit_result(result: Result, form: str | None, output: str | None, **shown: A
         from foveal.report.drawing import draw
 
         if not (graphs := result.graphs()):
-            raise UsageError(f"{output}: there is no graph to draw; choose another kind of file")
+            raise UsageError(f"{output}: this result has no graph; choose another kind of file")
         emit(draw(graphs, suffix), output)
     else:
         form = choose_format(form, output)

@@ -70,7 +70,7 @@ def command(judgements: tuple[str, ...], repair: str | None, **options: Any) -> 
         names = shorten_list(sorted(found.changed))
         warn([f"documents whose text is not what was indexed, {len(found.changed)}: {names}"])
     if found.unchecked:
-        warn([f"spans without a quote, of which only offsets are checked: {found.unchecked}"])
+        warn([f"spans without a quote, checked only by offsets: {found.unchecked}"])
     emit_result(found, options["form"], options["output"])
     sound = found.is_sound
     if mended is not None:

@@ -153,7 +153,7 @@ def place_elements(
 ) -> Run:
     """Return the run on the text of a collection, every result with the XPath of an element.
 
-    Of elements with the same extent the deepest is meant, but a whole document is its root. A
+    Of elements with the same extent Foveal takes the deepest; a whole document is its root. A
     result past the end of its document is left for the measures to refuse.
 
     A result that is not an element becomes the smallest enclosing element with `snap`, and is named

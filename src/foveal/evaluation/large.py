@@ -425,7 +425,7 @@ def prepare(
 class GroupedEvaluation(Evaluation):
     """Judgements that are never in memory at once, prepared in groups of topics.
 
-    Its `judgements` are some of those in the files: for each topic one document of each combination
+    Its `judgements` are a sample of the files: for each topic one document of each combination
     of assessors, relevance and grades. These show which topics and assessors there are, and
     everything that `results` reports about them.
     """

@@ -347,7 +347,7 @@ class AlignedRun:
     counts: Counts  # warnings by their form; those about parts of a run add up
     has_parts: bool  # True if some results are parts of documents
 
-    def alignment(self, overlap: Overlap = Overlap.AS_IT_IS) -> Alignment:
+    def alignment(self, overlap: Overlap = Overlap.UNCHANGED) -> Alignment:
         """Return the alignment under a treatment of overlap."""
         return self.limited.with_overlap(overlap)
 
@@ -408,7 +408,7 @@ def align_run(
     if rules.DUPLICATE not in forbidden and run.answers is None:  # sentences may cite the same
         repeats = len(rules.DUPLICATE.broken(alignment)[0])
         counts["results that repeat an earlier one: {}"] = repeats
-    overlaps = dict.fromkeys(measures, Overlap.AS_IT_IS)
+    overlaps = dict.fromkeys(measures, Overlap.UNCHANGED)
     # Measures of citations count all of them, and unite their text.
     for measure in (own for own in measures if Need.ANSWERS not in own.needs):
         one = measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT

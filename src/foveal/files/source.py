@@ -78,7 +78,7 @@ class Source:
 
     @classmethod
     def of(cls, given: str | Path | Source, **options: bool) -> Source:
-        """Return a source as it is, and that of a file opened with these options."""
+        """Return a source unchanged; open a path with these options."""
         return given if isinstance(given, Source) else cls.open(given, **options)
 
     @classmethod

@@ -1,8 +1,7 @@
 """Read and write files: the table of formats, recognised by content, never only by the name.
 
 A module of `MODULES` lists its formats in `FORMATS`, and is imported when one of them is asked for.
-Another package adds formats by entry points of the group ``foveal.formats``, each of which loads a
-`Format`.
+Another package adds formats by entry points of the group ``foveal.formats``; each loads a `Format`.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Format:
     explanation: str  # a line that says what the format is, then the fields, as Markdown
     example: str  # a few lines that `parse` reads; none for binary formats
     sniff: Callable[[Source], bool]  # True if the file begins as this format does; never raises
-    # Bad lines become problems; an `InputError` is for files of which nothing can be read.
+    # Bad lines become problems; an `InputError` is for files that cannot be read at all.
     parse: Callable[..., Parsed]
     # Returns the content of a file, or of each file of a folder by name.
     write: Callable[[Any], str | bytes | dict[str, str]] | None = None

@@ -90,7 +90,7 @@ def _read_line(source: Source, line: int) -> dict[str, Any]:
 
 
 def describe_whole_documents(number: int, firsts: Sequence[tuple[int, list[str]]]) -> str:
-    """Return the note on `number` whole documents, the first of which has unknown fields."""
+    """Return the note on `number` whole documents; the first one has unknown fields."""
     line, unknown = min(firsts)
     if not unknown:
         return ""
@@ -469,7 +469,7 @@ there is no score. Header fields and their defaults: `run` (the stem of the file
 | `answerable` | `{"topic": "9", "answerable": false}` is a topic that no document answers: the \
 [right result](unanswerable.md) is none |
 | `assessor` | on the line or on a span; see [several assessors](evaluate.md#several-assessors) |
-| `elements` | assessed elements, instead of `spans` or beside them: `xpath` and the grades and \
+| `elements` | assessed elements, instead of or in addition to `spans`: `xpath` and the grades and \
 sizes of [their scale](#judgements-inex) |
 
 A span may carry `grade` (1 if absent; 0 is not relevant), `quote`, `prefix` and `suffix`, which can

@@ -479,7 +479,7 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
 
 
 def _mark_overlaps(row: Ints, start: Ints, end: Ints, n: int) -> npt.NDArray[np.bool_]:
-    """Mark the rows, of `n`, of which two spans overlap."""
+    """Mark which of `n` rows have overlapping spans."""
     overlaps = np.zeros(n, dtype=bool)
     document = np.searchsorted(row, row)
     overlaps[row[find_conflicts(*put_on_axis(start, end, document))[1]]] = True

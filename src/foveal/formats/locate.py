@@ -83,7 +83,7 @@ class Normalised:
 
 
 def normalise(text: str) -> str:
-    """Return a text without white space around it, as it is searched for in normalised texts."""
+    """Return a text stripped and normalised, ready to search in normalised texts."""
     return str(Normalised(text).text).strip(" ")
 
 

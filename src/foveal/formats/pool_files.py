@@ -123,7 +123,7 @@ def read_pool(path: str | Path | Source) -> Pool:
     """
     source = Source.of(path)
     if not find_header(source)[0]:
-        message = f"this is no pool; expected a first line with format {FORMAT!r}"
+        message = f"this is not a pool; expected a first line with format {FORMAT!r}"
         raise source.error("pool.format", None, message)
     header, line = read_header(source, format=(FORMAT,), **CODEPOINTS)
     pooled = header.get("pooled", UNITS[0])

@@ -1,4 +1,4 @@
-"""Rows of files: rules that no row of any format may break, and the problems of those that do."""
+"""Rows of files: rules for the rows of every format, and the problems of rows that break them."""
 
 from __future__ import annotations
 

@@ -33,11 +33,11 @@ T = TypeVar("T")
 class Overlap(Enum):
     """A treatment of results that overlap earlier ones."""
 
-    AS_IT_IS = "as it is"
+    UNCHANGED = "unchanged"
     UNION = "only new text counts"
     DISJOINT = "results that overlap an earlier one dropped"
     FIRST_PER_DOCUMENT = "all but the first result of each document dropped"
-    COUNT_REPEATS = "as it is; an element returned again gains again"
+    COUNT_REPEATS = "unchanged; an element returned again gains again"
 
 
 class _WithCache:
@@ -198,7 +198,7 @@ class Alignment(_WithCache):
     the same run under another treatment of overlap.
     """
 
-    def __init__(self, run: Run, gold: Gold, overlap: Overlap = Overlap.AS_IT_IS) -> None:
+    def __init__(self, run: Run, gold: Gold, overlap: Overlap = Overlap.UNCHANGED) -> None:
         self._cache = {}
         known = np.array([topic in gold.topic_at for topic in run.topics], dtype=bool)
         self.unjudged_topics = [
@@ -455,7 +455,7 @@ def find_disjoint(alignment: Alignment) -> Bools:
 
 
 class TopicView:
-    """The results of one topic in rank order, and what is relevant to it."""
+    """The results of one topic in rank order, and its relevant text."""
 
     # The parts of the alignment's arrays that belong to this topic.
     end: Ints
@@ -518,7 +518,7 @@ class TopicView:
 
     @cached_property
     def own_documents(self) -> slice:
-        """The documents of this topic, as a slice of those of the run."""
+        """The documents of this topic, as a slice of the run's documents."""
         if self.place is None:
             return slice(0, 0)
         return slice(*self.alignment.document_bounds[self.place : self.place + 2].tolist())

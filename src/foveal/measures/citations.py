@@ -133,7 +133,7 @@ class Overcitation(_CitationMeasure):
 
 
 def share_retrieved(alignment: Alignment, *, relevant: bool) -> Floats:
-    """Return the share of the retrieved text that is cited, or of what is relevant of it."""
+    """Return the share of the retrieved text that is cited, or of its relevant part."""
     run, gold = alignment.run, alignment.gold
     assert run.retrieved is not None  # Need.RETRIEVED
     other = Alignment(run.retrieved, gold)

@@ -86,7 +86,7 @@ def _find_evidence(
 
 
 def _read_pieces(topic: TopicView, limit: Limit) -> spans.Pieces:
-    """Return the new text in what is read of a topic within a budget."""
+    """Return the new text among the results read within a budget."""
     if topic.place is None:
         return topic.pieces
     read = int(topic.alignment.cached(readings, *limit).read[topic.place, 0])
@@ -138,7 +138,7 @@ def _rank_passages(
 def find_covering(
     length: Ints, share: float, passage: Ints, result: Ints, size: Ints
 ) -> tuple[Ints, Ints]:
-    """Return the passages of which results cover `share`, and the result that completes each.
+    """Return the passages covered to `share` by results, and the result that completes each.
 
     `size` characters of a `passage` are first covered by a `result`.
 
@@ -161,7 +161,7 @@ def find_covering(
 
 
 class Answered(_Complete):
-    """Whether the results hold all that is needed to answer: 1 or 0.
+    """1 if the results hold all the text needed to answer, else 0.
 
     Judgements may say which spans belong together. A topic is answered when every passage of one
     of its evidence sets has been found, in whatever results and documents; another set would have
