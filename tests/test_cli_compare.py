@@ -237,7 +237,7 @@ def test_topics_without_a_score_are_said(folder: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("saved.json", "--baseline", "q"), "no run 'q' to be the baseline; there are x, y, z"),
+        (("saved.json", "--baseline", "q"), "no run 'q' for the baseline; the runs are x, y, z"),
         (("saved.json", "-m", "P@5"), "no measure 'P@5' in the results; they hold AP"),
         (
             ("saved.json", "-t", "2009.Focused"),
@@ -248,8 +248,8 @@ def test_topics_without_a_score_are_said(folder: Path, capsys: pytest.CaptureFix
             "without judgements (--judgements) the files are saved",
         ),
         (("one.json",), "AP: not compared, all runs have scores on 1 topic, and two are needed"),
-        (("alone.json",), "one run to compare (x); expected at least two"),
-        ((RUNS[0], *JUDGED, "-m", "AP"), "one run to compare (articles)"),
+        (("alone.json",), "only one run to compare (x); expected at least two"),
+        ((RUNS[0], *JUDGED, "-m", "AP"), "only one run to compare (articles)"),
         (("saved.json", "--show", "means", "-f", "csv"), "--show chooses tables, and csv holds"),
         (
             ("saved.json", "--power", ".01"),
@@ -388,7 +388,7 @@ def test_options_that_change_nothing_are_refused(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refused = call(capsys, "compare", "saved.json", "--worse", "at-all", "-o", "out")
-    assert_refused(refused, "foveal: --worse is for --fail-if-worse, which is not asked for")
+    assert_refused(refused, "foveal: --worse is for --fail-if-worse, which was not requested")
     used = ("--interval", "t", "--seed", "3", "--resamples", "9")  # for the ranks
     assert call(capsys, "compare", "saved.json", *used).code == 0
 

@@ -217,7 +217,7 @@ def test_the_smallest_counterexample_is_shown() -> None:
         ("Q", "split", "no list of its kind or length"),
         ("BEPD", "order", "no list of its kind or length"),
         ("xCG@10", "bounded", "it declares no full score"),
-        ("num_ret", "tail", "neither more nor less of it is better"),
+        ("num_ret", "tail", "it has no better direction"),
         ("Redundancy", "duplicate", "it measures repeated or read text"),
         ("gP@10", "ideal", "it declares no full score"),
         ("HiP@1", "split", "no list of its kind or length"),

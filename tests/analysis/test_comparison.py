@@ -288,8 +288,8 @@ def test_the_interval_is_that_of_the_difference_of_means() -> None:
     ("scores", "options", "message"),
     [
         ({"x": X[:1], "y": Y[:1]}, {}, r"AP: .* on 1 topic, and two are needed"),
-        ({"x": X}, {}, r"one run to compare \(x\); expected at least two"),
-        ({"x": X, "y": Y}, {"baseline": "z"}, "no run 'z' to be the baseline; there are x, y"),
+        ({"x": X}, {}, r"only one run to compare \(x\); expected at least two"),
+        ({"x": X, "y": Y}, {"baseline": "z"}, "no run 'z' for the baseline; the runs are x, y"),
         ({"x": X, "y": Y}, {"measures": "P@5"}, "no measure 'P@5' in the results"),
         (
             {"x": X, "y": Y},
@@ -347,7 +347,7 @@ def test_runs_without_judgements_or_alone_are_refused() -> None:
     truth = Judgements.from_highlights({"1": {"D": {"spans": [(0, 5)], "length": 9}}})
     with pytest.raises(UsageError, match="runs need judgements"):
         compare([run, run])
-    with pytest.raises(UsageError, match=r"one run to compare \(run\)"):
+    with pytest.raises(UsageError, match=r"only one run to compare \(run\)"):
         compare(run, truth, "AP")
 
 

@@ -407,7 +407,7 @@ def test_topics_that_are_undefined_for_a_run_are_left_out_for_both() -> None:
     [
         (["BEPD", "AgP"], "BEPD takes one result of each document"),
         (["AgP", "MAep"], "AgP is about text; test measures of elements separately"),
-        (["num_ret"], "num_ret: neither more nor less of it is better"),
+        (["num_ret"], "num_ret: it has no better direction"),
         (["noSuch"], "unknown measure 'noSuch'"),
     ],
 )

@@ -214,7 +214,7 @@ def test_options_that_make_no_sense(given: dict[str, Any], expected: str, folder
 
 def test_measures_of_text_are_not_filtered(folder: Path) -> None:
     chosen = options(folder, "SV", collection=folder / "index")
-    with pytest.raises(UsageError, match="--cas is for measures of elements; none is asked for"):
+    with pytest.raises(UsageError, match="--cas is for measures of elements; none is requested"):
         foveal.evaluate(folder / "run", folder / "highlights.jsonl", "AP", **chosen)
     results = foveal.evaluate(folder / "run", folder / "highlights.jsonl", ["AP", "MAep"], **chosen)
     said = "--cas leaves measures that are not about elements as they are: AP"

@@ -284,7 +284,7 @@ def test_excluded_tags_gain_nothing_and_leave_the_recall_base(
 def test_excluding_is_for_measures_of_elements(folder: Path, index: Path) -> None:
     options = {"truth": "highlights.jsonl", "collection": index, "exclude_tags": ("p",)}
     assert refusal(folder, [P2], "iP@0.01", **options) == (
-        "--exclude-tags is for measures of elements; none is asked for"
+        "--exclude-tags is for measures of elements; none is requested"
     )
     _, said = scores(folder, [P2], ["iP@0.01", "MAep"], **options)
     assert said == [

@@ -645,7 +645,7 @@ def _judge(
     }
     lowest, highest = allowed[axiom.expected]
     if axiom.expected != "within" and measure.higher_is_better is None:
-        return verdict._replace(reason="neither more nor less of it is better")
+        return verdict._replace(reason="it has no better direction")
     if axiom.expected not in ("within", "same") and not measure.higher_is_better:
         return verdict._replace(reason="it measures repeated or read text, not relevant text")
     if highest is None:

@@ -362,12 +362,12 @@ def compare(
     results = Results.joined(take_or_score(runs, judgements, measures, options))
     names = results.runs
     if len(names) < 2:
-        raise UsageError(f"one run to compare ({shorten_list(names)}); expected at least two")
+        raise UsageError(f"only one run to compare ({shorten_list(names)}); expected at least two")
     first, second = np.triu_indices(len(names), 1)
     if baseline is not None:
         if baseline not in names:
             raise UsageError(
-                f"no run {baseline!r} to be the baseline; there are {shorten_list(names)}"
+                f"no run {baseline!r} for the baseline; the runs are {shorten_list(names)}"
             )
         place = names.index(baseline)
         first = np.delete(np.arange(len(names)), place)

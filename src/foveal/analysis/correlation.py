@@ -504,7 +504,7 @@ def correlate(
             f"coefficients {names} are not possible; expected some of {shorten_list([*_NAMES])}"
         )
     if samples < 1:
-        raise UsageError(f"{samples} samples asked for; expected at least 1")
+        raise UsageError(f"{samples} samples requested; expected at least 1")
     notes: list[str] = []
     presets = [task] if isinstance(task, str) else list(task)
     parts = take_or_score(

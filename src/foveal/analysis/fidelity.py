@@ -502,7 +502,7 @@ def fidelity(
     if is_structural and collection is None:
         raise UsageError(f"{parsed[0].label} is about elements, which needs --collection")
     if not tested:
-        raise UsageError(f"{parsed[0].label}: neither more nor less of it is better")
+        raise UsageError(f"{parsed[0].label}: it has no better direction")
     parts = ELEMENTS if is_structural else PARTS
     empty = EMPTY[1 if is_structural else 0]  # an element is never empty
     chosen = {option: value for option, value in options.items() if option in _CHOICE}

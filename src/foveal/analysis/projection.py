@@ -84,7 +84,7 @@ class Segmentation:
         chunks = []
         for doc, length in lengths.items():
             if length < 0:
-                raise UsageError(f"windows end with document {doc!r}, whose length is not known")
+                raise UsageError(f"windows end with document {doc!r}, whose length is unknown")
             # A window that starts after the one before has reached the end adds nothing new.
             last = max(length - size + step, 1) if step < size else length
             places = range(0, min(last, length), step)

@@ -532,7 +532,7 @@ def export(site: Site, login: Login, request: Request) -> Response:
 def backup(site: Site, login: Login, _: Request) -> Response:
     """Send a consistent copy of the campaign, made while it is in use."""
     if not site.backing_up.acquire(blocking=False):
-        raise Refusal(503, "busy", "Another backup is being made; try again in a while.")
+        raise Refusal(503, "busy", "Another backup is running; try again later.")
     try:
         # Beside the campaign, where there is room; the name is gone before the first byte is sent.
         copy = site.campaign.path.with_name(f".backup-{secrets.token_hex(8)}")
@@ -566,7 +566,7 @@ def _create_token(site: Site, login: Login, request: Request) -> Response:
     label = read_json(request, messages.NewToken).label.strip()
     user = site.campaign.user(login.name)
     if user is None or user.role != "organiser":  # such as the only assessor of a local server
-        raise Refusal(422, "role", "Tokens act for accounts of organisers; yours is another.")
+        raise Refusal(422, "role", "Tokens act for organisers; your account is not an organiser.")
     if not label:
         raise Refusal(422, "message", "A token needs a name.")
     token = site.campaign.create_token(login.name, label)

@@ -192,7 +192,7 @@ def export_judgements(
         Export assessments that are not validated, too.
     """
     if final and assessors:
-        raise UsageError("--final is instead of --assessor; give one of them")
+        raise UsageError("--final excludes --assessor; give one of them")
     check_known(campaign, assessors, topics)
     found = judgements(
         campaign,
@@ -208,7 +208,7 @@ def export_judgements(
         found = found.combined(combine)
     elif form in ("fol", "trec") and found.several_assessors:  # which name no assessor
         raise UsageError(
-            f"{form} holds one judgement of a document, and several people assessed some; choose "
+            f"{form} holds one judgement per document, and several people assessed some; choose "
             "an assessor (--assessor), the adjudicated assessments (--final) or --combine"
         )
     found = add_format_data(found, campaign.collection, form)

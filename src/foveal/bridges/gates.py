@@ -207,7 +207,7 @@ def check_not_worse(
     (False, "new: AP 0.5667 is significantly worse than old's 0.6500")
     """
     if found.baseline is None:
-        raise UsageError("a run is worse than a baseline, and the comparison has none")
+        raise UsageError("a run can be worse only than a baseline, and the comparison has none")
     held = [pairs.measure for pairs in found.measures]
     named = _label_bounds(held, {label: bound for label, bound in margins.items() if label != ALL})
     every = dict.fromkeys(held, float(margins[ALL])) if ALL in margins else {}

@@ -234,7 +234,7 @@ def _export(opened: Campaign, given: SimpleNamespace) -> None:
         raise UsageError(f"{given.output} is read by this command; choose another file to write")
     if given.decisions:
         if given.final or given.combine is not None or given.form != "jsonl":
-            raise UsageError("--decisions goes with --assessor, --topic and --all only")
+            raise UsageError("--decisions can be combined only with --assessor, --topic and --all")
         check_known(opened, given.assessors, given.topics)
         _export_decisions(opened, given)
         return
@@ -292,7 +292,7 @@ def _import(opened: Campaign, given: SimpleNamespace) -> None:
     from foveal.formats import read_judgements
 
     if given.final == (given.assessor is not None):
-        raise UsageError("whose are they to be? Give --assessor NAME or --final")
+        raise UsageError("the assessments need an owner; give --assessor NAME or --final")
     judged = read_judgements(given.judgements)
     if given.chosen is not None:
         judged = judged.combined(given.chosen)
@@ -357,7 +357,7 @@ def _assign(opened: Campaign, given: SimpleNamespace) -> None:
 
     each, names = given.each, given.assessors
     if not names and each is None:
-        raise UsageError("to whom? Give --assessor NAME, or --each N for all of them")
+        raise UsageError("no assessor given; give --assessor NAME, or --each N for all of them")
     if given.remove and each is not None:
         raise UsageError("--each gives topics out, --remove takes them back; give one of them")
     check_known(opened, names, given.topics)
@@ -445,7 +445,7 @@ def _backup(opened: Campaign, given: SimpleNamespace) -> None:
 def _serve(opened: Campaign, given: SimpleNamespace) -> None:
     """Serve a campaign to assessors, until Ctrl-C.
 
-    On this machine alone (the default) a link is printed that signs one person in, once. At any
+    On this machine only (the default), Foveal prints a link that signs one person in, once. At any
     other address, or with --trusted-host, assessors and organisers sign in with the passwords
     that 'foveal assess user' sets; a proxy must speak HTTPS and pass Host and X-Forwarded-For on.
     A damaged campaign is reported and not served. SIGTERM ends the server as Ctrl-C does.

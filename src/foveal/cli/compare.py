@@ -41,7 +41,7 @@ _WORSE = ("significantly", "at-all")
         with the run whose results were saved [default: all pairs].
     --fail-if-worse=M[=X]...  Exit code 1 if a run is worse than the baseline by this measure, by
         more than X if that is given; repeatable; all means every measure.
-    --worse={"|".join(_WORSE)}  Count only a significant difference as worse, or any.
+    --worse={"|".join(_WORSE)}  Count only significant differences as worse, or all of them.
     --test={"|".join(TESTS)}... tests  Significance test; repeatable, and verdicts, letters and
         marks go by the first.
     --correction={"|".join(CORRECTIONS)}  Correction of p values for the number of pairs, over all

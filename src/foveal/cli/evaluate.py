@@ -80,7 +80,7 @@ def command(
     if not runs or not judgements:
         shared.refuse_missing(context, "runs", "judgements")
     if define:
-        raise UsageError("--define is for --config, which is not given")
+        raise UsageError("--define needs --config")
     bounds: dict[str, float] = {}
     checks: tuple[Check, ...] = ()
     if fail_under:

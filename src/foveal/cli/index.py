@@ -51,13 +51,13 @@ def _verify(paths: tuple[str, ...]) -> None:
     --whitespace={"|".join(col.WHITESPACE)}  Count all white space, runs as one, or not in text
         nodes of white space only [default: keep, or as in the indexes given].
     --name-from=path|TAG  Name documents by their path, or by the text of their first TAG element.
-    --verify  Build nothing: check that the indexes given are whole.
+    --verify  Build nothing; check that the given indexes are complete.
 
     Overlap and limits:
     --max-errors=COUNT  Number of documents that may fail.
-    --max-depth=COUNT  Deepest nesting of elements.
+    --max-depth=COUNT  Largest depth of nested elements.
     --max-attribute=COUNT  Longest attribute value.
-    --max-elements=COUNT  Most elements, and one more per {BYTES_PER_ELEMENT} bytes.
+    --max-elements=COUNT  Largest number of elements, plus one per {BYTES_PER_ELEMENT} bytes.
     --max-bytes=SIZE  Longest document when unpacked.
 
     Workers:

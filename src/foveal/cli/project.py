@@ -53,19 +53,23 @@ def _parse_window(text: str) -> tuple[int, int]:
 )
 @opt.collection_option("for --tags, and for the lengths of documents that judgements do not give")
 @opt.option("--tags=LIST", "Elements of the collection, as in p,sec.", type=opt.parse_comma_list)
-@opt.option("--at=LIST", "Ceilings of recall at these many characters.", type=parse_budgets)
+@opt.option(
+    "--at=LIST",
+    "Also give the highest recall possible at these numbers of characters.",
+    type=parse_budgets,
+)
 @opt.assessors_option()
 @opt.option("--grades", "qrels: grade N times the share, rounded up.", type=opt.POSITIVE, default=1)
 @opt.option("--threshold", "qrels: least relevant share.", type=click.FloatRange(0, 1), default=0.0)
 @opt.shared_options("per_topic output")
 @opt.format_option((*opt.FORMATS, *_FILES))
 def command(judgements: tuple[str, ...], **options: Any) -> None:
-    """Project judgements of characters on units of the documents.
+    """Project judged text onto units of the documents.
 
-    What a division into chunks, windows or elements makes of the relevant text: how much of it lies
+    Show how a division into chunks, windows or elements fits the relevant text: how much of it lies
     inside units, which passages are cut, how pure units are, and bounds of the scores of any run.
-    With -f qrels, TREC judgements of units; with gains, their relevant characters; with units,
-    their names and places.
+    With -f qrels, print TREC judgements of units; with gains, their relevant characters; with
+    units, their names and places.
     """
     from foveal.analysis.projection import Projections, project
     from foveal.formats import read_judgements

@@ -184,7 +184,7 @@ def refuse_unused(context: click.Context, needed: Mapping[str, str]) -> None:
         source = context.get_parameter_source(str(param.name))
         if param.name in needed and source is ParameterSource.COMMANDLINE:
             purpose = needed[param.name]
-            raise UsageError(f"{param.opts[-1]} is for {purpose}, which is not asked for")
+            raise UsageError(f"{param.opts[-1]} is for {purpose}, which was not requested")
 
 
 def check_saved(task: object, options: Mapping[str, Any]) -> None:

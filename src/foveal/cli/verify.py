@@ -36,13 +36,13 @@ _SHARE = click.FloatRange(0, 1, min_open=True)
 )
 @opt.format_option(more="; json holds everything")
 def command(judgements: tuple[str, ...], repair: str | None, **options: Any) -> None:
-    """Do judged spans still hold the text they quote?
+    """Check that judged spans still hold the text they quote.
 
-    Every quote is looked up in its document: exact, at its offset; moved, if it is elsewhere, once
-    or with the context it had; ambiguous, in several places; changed, if something like it is
-    there; or lost. A span without a quote is only checked to be within its document. With an index,
-    the hash of every document is compared, too. The exit code is 1 if something is not as it was;
-    with --repair, if something is left so: what is not certain is listed and left alone.
+    Foveal looks up every quote in its document. A quote is exact at its offset; moved if it occurs
+    elsewhere, once or with the same context; ambiguous in several places; changed if only a similar
+    text exists; else lost. A span without a quote must lie within its document. With an index,
+    Foveal also compares the hash of every document. The exit code is 1 if anything has changed;
+    with --repair, if anything was not repaired. Uncertain spans are listed and not moved.
     """
     from foveal.analysis.anchors import verify
     from foveal.formats import read_judgements

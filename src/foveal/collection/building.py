@@ -41,7 +41,7 @@ _RAW["doc_digest"] = "|u1"
 class BuildOptions:
     """Options that decide the bytes of an index.
 
-    `name_tag` names documents by the text of their first such element instead of by their path;
+    `name_tag` names documents by their first element with this tag instead of their path;
     `max_errors` is the number of documents that may fail before the build does.
     """
 

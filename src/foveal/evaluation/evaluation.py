@@ -558,7 +558,7 @@ def evaluate(
     paths = [Path(file) for file in inputs if isinstance(file, (str, Path)) and file != STDIN]
     small = all(path.is_file() and path.stat().st_size <= _LARGE for path in paths)
     if bounds and memory is not None:
-        raise UsageError("bounds take all runs in memory at once; leave out the limit of memory")
+        raise UsageError("bounds need all runs in memory at once; leave out the memory limit")
     if not bounds and (memory is not None or not small):  # or missing, a folder, a pattern, a pipe
         from foveal.evaluation.large import GroupedEvaluation, prepare
 

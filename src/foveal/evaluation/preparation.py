@@ -86,7 +86,7 @@ class Options:
     documents : str, optional
         The directory or archive of the documents, for numbers in the topics' queries.
     name_from : str, optional
-        Documents are named by the text of their first such element, not by their path.
+        Name documents by the text of their first element with this tag, not by their path.
     tag_classes : tuple of str
         Tags that are equivalent in queries: ``ieee``, or as in ``sec=ss1=ss2``.
     exclude_tags : tuple of str
@@ -239,7 +239,7 @@ def prepare_gold(evaluation: Evaluation, assessor: str | None, cas: CasFilter | 
     of_text = [measure.label for measure in measures if NEED_TREES.isdisjoint(measure.needs)]
     for given, name in ((cas, "--cas"), (options.exclude_tags, "--exclude-tags")):
         if given and len(of_text) == len(measures):
-            raise UsageError(f"{name} is for measures of elements; none is asked for")
+            raise UsageError(f"{name} is for measures of elements; none is requested")
         if given and of_text:
             left = f"{name} leaves measures that are not about elements as they are: "
             warnings.append(left + shorten_list(of_text))

@@ -294,7 +294,7 @@ def _drop_past_end(alignment: Alignment) -> tuple[Alignment, int]:
 
 
 def _find_unknown_lengths(alignment: Alignment, most: int, unit: str) -> Broken:
-    """Find results whose length is not known, so that it cannot count against a limit."""
+    """Find results whose length is unknown, so that it cannot count against a limit."""
     rows = np.flatnonzero(~alignment.placed)
     return rows, (
         f"the length of this result of {alignment.run.doc[i]!r} is not known; the task allows "

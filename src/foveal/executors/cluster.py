@@ -116,7 +116,7 @@ class Cluster(Executor):
             ) from None
         except import_module("distributed").KilledWorker as killed:
             workers = plural(killed.allowed_failures + 1, "Dask worker")
-            last = f"the last {killed.last_worker.address}; perhaps for want of memory"
+            last = f"the last {killed.last_worker.address}; perhaps for lack of memory"
             raise LostTaskError.from_task(
                 task, f"{workers} ended while at work on it, {last}"
             ) from None

@@ -159,7 +159,7 @@ def _load_entry_points() -> list[Format]:
         except Exception as error:  # whatever another package's module raises
             raise UsageError(
                 f"the format of the entry point '{point.name} = {point.value}' ({GROUP}) cannot be "
-                f"loaded ({type(error).__name__}: {error}); mend or remove the package"
+                f"loaded ({type(error).__name__}: {error}); fix or remove the package"
             ) from None
         found.append(form)
     return found

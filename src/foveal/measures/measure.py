@@ -490,7 +490,7 @@ def _load_entry_points(points: Iterable[EntryPoint], own: Iterable[Measure]) -> 
         except Exception as error:  # whatever another package raises
             raise UsageError(
                 f"the measure of the entry point {origin!r} ({GROUP}) cannot be used "
-                f"({type(error).__name__}: {error}); mend or remove the package that brings it"
+                f"({type(error).__name__}: {error}); fix or remove the package that brings it"
             ) from None
         taken |= dict.fromkeys((cls.name, *cls.aliases), origin)
         found.append(cls())
