@@ -286,7 +286,7 @@ def _exchange(
     return _pick([(*results[:i], b, a, *results[i + 2 :]) for i, (a, b) in pairs], rng)
 
 
-def _bounded(campaign: AxiomCampaign, rng: Rng) -> ResultList:
+def _repeat_and_overlap(campaign: AxiomCampaign, rng: Rng) -> ResultList:
     """Whatever a list returns, overlapping text and repeats included, its score lies within the
     range that the measure declares, or the list is refused. Where no upper end is declared, it is
     the full score; where there is none either, the axiom does not apply.
@@ -309,8 +309,8 @@ def _duplicate(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
 
 
 def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
-    """A result that is relevant throughout, or nowhere, is cut into two that stand one after the
-    other with nothing between them. The score does not get better; it may get worse where ranks
+    """A result that is relevant throughout, or nowhere, is cut into two neighbours with nothing
+    between them. The score does not get better; it may get worse where ranks
     count, since the halves take two. Text that is relevant in part is not cut: to return its
     relevant half first is a better list. Lists that grow beyond a rank cut-off are not looked at.
     """
@@ -326,10 +326,10 @@ def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return (*results[:at], *cut.cut(middle), *results[at + 1 :])
 
 
-def _order(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+def _swap_neighbours(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """Two neighbouring results of one document change places. Where a rule keeps the results of a
-    document together, the score stays the same; in other lists it stays the same if
-    both are of one size and relevant throughout, or nowhere, and assessed alike.
+    document together, the score stays the same; in other lists it stays the same if both are of
+    one size and relevant throughout, or nowhere, and assessed alike.
     """
 
     def are_alike(a: ListedResult, b: ListedResult) -> bool:
@@ -342,14 +342,14 @@ def _order(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return _exchange(campaign.results, are_alike, rng)
 
 
-def _document(campaign: AxiomCampaign, _: Rng) -> ResultList:
+def _move_documents(campaign: AxiomCampaign, _: Rng) -> ResultList:
     """Every result is moved to the same offsets of another document, one without anything relevant.
     The score is the worst there is.
     """
     return tuple(r._replace(doc=TWINS[r.doc]) for r in campaign.results if r.doc in TWINS)
 
 
-def _touching(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+def _fill_gaps(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """All results lie between the relevant passages of relevant documents, from the end of one to
     the start of the next or to an end of the document, and share no character with them; of
     elements, they hold nothing relevant. The score is the worst there is.
@@ -367,14 +367,12 @@ def _touching(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return tuple(found) or None
 
 
-def _missing(_: AxiomCampaign, __: Rng) -> ResultList:
-    """A judged topic without any result has the worst score there is, and is not left
-    out.
-    """
+def _return_nothing(_: AxiomCampaign, __: Rng) -> ResultList:
+    """A judged topic without any result has the worst score there is, and is not left out."""
     return ()
 
 
-def _ideal(campaign: AxiomCampaign, _: Rng) -> ResultList | None:
+def _return_ideal(campaign: AxiomCampaign, _: Rng) -> ResultList | None:
     """A list of exactly the relevant passages, document by document, has the full score that the
     measure declares; where a document has one result, it is the first passage. Which elements are
     ideal is for a measure to decide, so that it does not apply to lists of elements.
@@ -386,7 +384,7 @@ def _ideal(campaign: AxiomCampaign, _: Rng) -> ResultList | None:
     return campaign.passages
 
 
-def _tail(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+def _add_tail(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """A document without anything relevant is returned after all others. The score does not get
     better.
     """
@@ -395,10 +393,10 @@ def _tail(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return _pick([(*campaign.results, other) for other in others], rng)
 
 
-def _swap(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
-    """A result of a document without anything relevant stands right before one that is relevant
-    throughout; they change places. The score does not get worse. Where results of a document stand
-    together, both are the only ones of their documents.
+def _swap_useless(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+    """A result of a document without anything relevant comes right before one that is relevant
+    throughout; they change places. The score does not get worse. Where results of a document are
+    kept together, both are the only ones of their documents.
     """
     docs = [result.doc for result in campaign.results]
 
@@ -425,16 +423,16 @@ class Axiom(NamedTuple):
 
 
 AXIOMS = (
-    Axiom("bounded", "within", _bounded),
+    Axiom("bounded", "within", _repeat_and_overlap),
     Axiom("duplicate", "not better", _duplicate),
     Axiom("split", "not better", _split),
-    Axiom("order", "same", _order),
-    Axiom("document", "worst", _document),
-    Axiom("touching", "worst", _touching),
-    Axiom("missing", "worst", _missing),
-    Axiom("ideal", "ideal", _ideal),
-    Axiom("tail", "not better", _tail),
-    Axiom("swap", "not worse", _swap),
+    Axiom("order", "same", _swap_neighbours),
+    Axiom("document", "worst", _move_documents),
+    Axiom("touching", "worst", _fill_gaps),
+    Axiom("missing", "worst", _return_nothing),
+    Axiom("ideal", "ideal", _return_ideal),
+    Axiom("tail", "not better", _add_tail),
+    Axiom("swap", "not worse", _swap_useless),
 )
 """The axioms in their order."""
 
