@@ -148,7 +148,7 @@ def test_figures_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
         (("--tags", "p"), "foveal: --tags takes a collection (--collection)"),
         (("--window", "5", "--window", "9", "-f", "qrels"), "foveal: qrels are of one division"),
         (("--division", "absent.jsonl"), "absent.jsonl: "),
-        (("--window", "5", "--grades", "2"), "foveal: --grades is for qrels, which is not asked"),
+        (("--window", "5", "--grades", "2"), "foveal: --grades is for qrels, which was not requested"),
     ],
 )
 def test_wrong_use_of_project(

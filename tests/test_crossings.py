@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import foveal
 from command import call
 from foveal.collection import Collection, build_index
-from foveal.nexi import CAS, matches, parse, tags_of
+from foveal.nexi import CAS, list_tags, matches, parse
 
 DERIVED = ("judgements.jsonl", "judgements.qrels", "assessments", "runs")
 PRESETS = {
@@ -232,7 +232,7 @@ def test_exhaustivity_follows_the_rules() -> None:
         for path, element in own.items():
             grade = element.get("exhaustivity", "")
             seen.add(grade)
-            small = tags_of(path)[-1] in ("title", "emph", "link")
+            small = list_tags(path)[-1] in ("title", "emph", "link")
             assert (grade == "?") == (small or int(element.get("size", "")) < 60)
             above = own.get(path.rpartition("/")[0])
             if above is None or grade == "?":
@@ -336,7 +336,7 @@ def test_the_strict_run_holds_only_targets_of_structured_topics() -> None:
     assert set(run.topics) == set(targets)
     assert run.xpath is not None
     for topic, xpath in zip(run.topic.tolist(), run.xpath, strict=True):
-        assert matches(targets[run.topics[topic]], tags_of(xpath))
+        assert matches(targets[run.topics[topic]], list_tags(xpath))
 
 
 def test_runs_differ_in_character(index: Path) -> None:

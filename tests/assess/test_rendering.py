@@ -91,7 +91,7 @@ def check_page(page: dict[str, Any]) -> None:
 def page_of(xml: str, folder: Path) -> dict[str, Any]:
     index = index_of(folder, {"d.xml": xml})
     texts = SourceTexts(folder / "documents", keep=keep_attributes)
-    ((_, text, markup),) = texts.indexed(index.digests())
+    ((_, text, markup),) = texts.read_indexed(index.digests())
     elements = read_elements(index, "d")
     title = find_title(elements, text, "d")
     stored = store_markup(markup)
@@ -107,7 +107,7 @@ def test_words_to_search_for_are_apart_and_metadata_comes_last(tmp_path: Path) -
         "<italic>very</italic>wide 10<sup>3</sup></p></sec></body></article>"
     )
     index = index_of(tmp_path, {"d.xml": xml})
-    ((_, text, _),) = SourceTexts(tmp_path / "documents").indexed(index.digests())
+    ((_, text, _),) = SourceTexts(tmp_path / "documents").read_indexed(index.digests())
     words = searchable(read_elements(index, "d"), text).split()
     assert " ".join(words) == "Ferries heparins embolism Results H2O, verywide 10 3 F17"
 
@@ -405,7 +405,7 @@ def test_structures_are_those_of_the_trees(
     index = index_of(
         folder, {f"{i}.xml": ET.tostring(root, "unicode") for i, root in enumerate(roots)}
     )
-    found = SourceTexts(folder / "documents").indexed(index.digests())
+    found = SourceTexts(folder / "documents").read_indexed(index.digests())
     texts = {doc: text for doc, text, _ in found}
     for i, root in enumerate(roots):
         text = texts[str(i)]
@@ -418,7 +418,7 @@ def test_structures_are_those_of_the_trees(
         spans = zip(elements.tag, elements.start.tolist(), elements.end.tolist(), strict=True)
         own, naive = list(spans), naive_elements(root)
         assert sorted(own) == sorted(naive)
-        ((_, _, markup),) = SourceTexts(folder / "documents").indexed(
+        ((_, _, markup),) = SourceTexts(folder / "documents").read_indexed(
             {str(i): index.digests()[str(i)]}
         )
         marked, parsed = add_markup(elements, store_markup(markup)), make_elements(markup)
@@ -473,7 +473,7 @@ def test_articles_in_jats(tmp_path: Path) -> None:
 
 
 def _check_real(index: Collection, source: Path, vocabulary: str, count: int) -> None:
-    texts = {doc: text for doc, text, _ in SourceTexts(source).indexed(index.digests())}
+    texts = {doc: text for doc, text, _ in SourceTexts(source).read_indexed(index.digests())}
     assert len(texts) == count
     for name, text in texts.items():
         elements = read_elements(index, name)

@@ -99,7 +99,7 @@ def run_of(
     >>> run_of({"1": [("d1", 20, 40)], "2": []}).topics_without_results
     ('2',)
     """
-    locator, frame = TextLocator(texts, unplaced=unplaced), frame_of(results)
+    locator, frame = TextLocator(texts, unplaced=unplaced), make_frame(results)
     if name is None and frame is not None and "run" in frame.columns and len(frame):
         names = frame["run"].cast(pl.String).unique(maintain_order=True).to_list()
         if len(names) > 1:
@@ -140,7 +140,7 @@ def runs_of(results: Any) -> list[Run | str | Path]:
     >>> runs_of(frame)
     [<Run 'a': 1 results, 1 topics>, <Run 'b': 1 results, 1 topics>]
     """
-    frame = frame_of(results)
+    frame = make_frame(results)
     if frame is not None and "run" in frame.columns:
         return [run_of(own) for own in frame.partition_by("run", maintain_order=True)]
     if isinstance(results, (Run, str, Path)):
@@ -152,7 +152,7 @@ def runs_of(results: Any) -> list[Run | str | Path]:
     if items and all(isinstance(item, (Run, str, Path)) for item in items):
         return items
     for item in items:
-        if frame_of(item) is not None or (isinstance(item, Mapping) and not is_row(item)):
+        if make_frame(item) is not None or (isinstance(item, Mapping) and not is_row(item)):
             raise UsageError(
                 "runs of Python objects in a list have no names; give each its own: "
                 "foveal.run_of(results, name=...)"
@@ -275,7 +275,7 @@ def read_rows(objects: Any, name: str, doc: DocOf = None, *, is_run: bool) -> pl
 
     A column ``line`` has the number of each object.
     """
-    columns, frame = _OF_RUN if is_run else OF_JUDGEMENTS, frame_of(objects)
+    columns, frame = _OF_RUN if is_run else OF_JUDGEMENTS, make_frame(objects)
     problems, found = list[Problem](), list[dict[str, Any]]()
     table: dict[str, Any]
     if frame is not None:
@@ -422,7 +422,7 @@ def _describe(value: Any) -> str:
         return "an integer of thousands of digits"
 
 
-def frame_of(table: Any) -> pl.DataFrame | None:
+def make_frame(table: Any) -> pl.DataFrame | None:
     """Return a Polars or pandas frame as one of Polars; None for anything else.
 
     pandas is not imported, and neither is pyarrow, which Polars would need for it.

@@ -78,7 +78,7 @@ class Family(NamedTuple):
     settings: Mapping[str, str] = {}
     cells: Mapping[str, Cell] = {}
 
-    def shown_by(self, name: str) -> str:
+    def find_measure(self, name: str) -> str:
         """Return the measure that shows a property."""
         return self.settings.get(name, self.measures[0])
 

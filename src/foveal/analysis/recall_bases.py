@@ -19,7 +19,7 @@ from foveal.model import Judgements
 from foveal.model.result_object import Result
 from foveal.model.tables import Table, format_cell
 from foveal.recall import QUANTISATIONS, Forest, ideal_base
-from foveal.recall.forest import COVERAGES, find_quantisation, scale_of
+from foveal.recall.forest import COVERAGES, find_quantisation, find_scale
 
 TIES = ("ascendant", "deeper")
 BASES = ("ideal", "maxsum")
@@ -125,7 +125,7 @@ def recall_base(
     """
     given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
     # The scale is that of the whole set: one topic alone need not show every kind of grade.
-    scale = scale_of(given)
+    scale = find_scale(given)
     quant = quant or ("spec" if scale in ("2005", "2006") else "gen")
     allowed = {"topic": given.topics, "quant": QUANTISATIONS, "base": BASES, "tie": TIES}
     for (name, known), value in zip(allowed.items(), (topic, quant, base, tie), strict=True):

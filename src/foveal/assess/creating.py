@@ -317,7 +317,7 @@ def read_documents(
 ) -> Iterator[tuple[AssessedDocument, str]]:
     """Yield the documents with these hashes from the source of the index, and their words."""
     texts = SourceTexts(source, name_tag, keep=keep_attributes)
-    for doc, text, markup in texts.indexed(digests, progress=progress):
+    for doc, text, markup in texts.read_indexed(digests, progress=progress):
         elements = make_elements(markup)
         if elements.number.keys() != read_elements(collection, doc).number.keys():
             reason = f"the elements of document {doc!r} differ from those that were indexed"

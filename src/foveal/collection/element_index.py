@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from foveal.collection.parsing import PathTable, distinct
-from foveal.collection.sources import name_of
+from foveal.collection.sources import find_name
 from foveal.collection.storage import IndexSections, open_sections
 from foveal.errors import InputError
 from foveal.formats.xpaths import PATHS, Points, canonical, parse_ranges
@@ -240,7 +240,7 @@ class Collection:
         """Return the numbers of documents; an unknown name is tried without a file's extension."""
         number = self._names.find(names)
         unknown = np.flatnonzero(number < 0)
-        short = [name_of(doc) if "." in doc else doc for doc in names.gather(unknown)]
+        short = [find_name(doc) if "." in doc else doc for doc in names.gather(unknown)]
         number[unknown] = self._names.find(pl.Series(short, dtype=pl.String))
         return number
 

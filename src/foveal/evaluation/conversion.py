@@ -17,7 +17,7 @@ from foveal.formats.graded_elements import mark_relevant
 from foveal.measures.alignment import Bools
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.judgements import PLACE_COLUMNS
-from foveal.recall.forest import scale_of
+from foveal.recall.forest import find_scale
 from foveal.spans import Ints
 
 _MERGED = "passages and entry points left out: no XPath names them where white space is merged"
@@ -264,7 +264,7 @@ def _only_elements(judgements: Judgements, keep: pl.Series) -> Judgements:
     The other documents keep their passages: only listed elements count.
     """
     before, n = _get_elements(judgements), len(judgements)
-    elements, scale = before.filter(keep), scale_of(judgements)
+    elements, scale = before.filter(keep), find_scale(judgements)
     lost = mark_relevant(before, n, scale) & ~mark_relevant(elements, n, scale)
     if not lost.any():
         return judgements.with_columns(elements=elements)

@@ -271,11 +271,11 @@ def _build_forest(
     evaluation: Evaluation, combined: Judgements, cas: CasFilter | None
 ) -> Forest | None:
     """Build the trees of the judged elements, without those that the options exclude."""
-    from foveal.recall.forest import Forest, scale_of
+    from foveal.recall.forest import Forest, find_scale
 
     judgements, options, index = evaluation.judgements, evaluation.options, evaluation.index
     warnings = evaluation.warnings
-    scale, elements = scale_of(combined), combined.elements
+    scale, elements = find_scale(combined), combined.elements
     together = options.assessors in ASSESSOR_POLICIES
     # Sizes are all that an element of 2006 has; before, the grades and sizes of one assessor belong
     # together unless they are recomputed.

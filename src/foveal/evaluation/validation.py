@@ -26,7 +26,7 @@ from foveal.formats.lines import find_other_names, line_ranks, list_notes
 from foveal.formats.markup import read_markup
 from foveal.formats.objects import find_header
 from foveal.model import Run, Topics
-from foveal.nexi import CAS, NexiError, matches, parse, tags_of
+from foveal.nexi import CAS, NexiError, list_tags, matches, parse
 from foveal.spans import Ints
 
 Classes = tuple[frozenset[str], ...]
@@ -226,7 +226,7 @@ def find_off_target(
                 candidates.append((row, paths, f"{place} {verb} {paths[-1]},"))
         is_target: dict[tuple[tuple[str, ...], ...], bool] = {}
         for row, paths, beginning in candidates:
-            tags = tuple(map(tags_of, paths))
+            tags = tuple(map(list_tags, paths))
             if tags not in is_target:
                 is_target[tags] = any(matches(query.target, own, classes) for own in tags)
             if not is_target[tags]:
