@@ -147,7 +147,7 @@ def test_an_executor_that_breaks_for_good_is_said() -> None:
         def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
             raise BrokenExecutor("gone")
 
-    with pytest.raises(FovealError, match="a worker was ended"):
+    with pytest.raises(FovealError, match="a worker was killed"):
         list(map_in_order(Broken(), square, [1]))
 
 
