@@ -77,7 +77,7 @@ def _view(
 
 
 def overlap_of(*, union: bool) -> Overlap:
-    return Overlap.UNION if union else Overlap.AS_IT_IS
+    return Overlap.UNION if union else Overlap.UNCHANGED
 
 
 def new_view(results: Sequence[naive.Result], documents: Mapping[str, naive.Doc]) -> TopicView:

@@ -22,7 +22,7 @@ def view(
     """Yield the topic of a campaign, judged with the trees of an index or by assessments alone."""
     with tempfile.TemporaryDirectory() as folder:
         alignment = _align(campaign, Path(folder), with_collection=with_collection)
-        overlap = Overlap.COUNT_REPEATS if count_repeats else Overlap.AS_IT_IS
+        overlap = Overlap.COUNT_REPEATS if count_repeats else Overlap.UNCHANGED
         yield alignment.with_overlap(overlap).topic("t")
 
 

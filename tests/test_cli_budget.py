@@ -78,7 +78,10 @@ def test_qrels_gains_and_units(capsys: pytest.CaptureFixture[str]) -> None:
         (("--tags", "p"), "foveal: --tags takes a collection (--collection)"),
         (("--window", "5", "--window", "9", "-f", "qrels"), "foveal: qrels are of one division"),
         (("--division", "absent.jsonl"), "absent.jsonl: "),
-        (("--window", "5", "--grades", "2"), "foveal: --grades is for qrels, which is not asked"),
+        (
+            ("--window", "5", "--grades", "2"),
+            "foveal: --grades is for qrels, which was not requested",
+        ),
     ],
 )
 def test_wrong_use_of_project(
@@ -90,7 +93,7 @@ def test_wrong_use_of_project(
 def test_windows_need_lengths(capsys: pytest.CaptureFixture[str]) -> None:
     Path("bare.jsonl").write_text('{"topic": "1", "doc": "D", "spans": [{"start": 0, "end": 5}]}\n')
     done = call(capsys, "project", "-j", "bare.jsonl", "--window", "5", "-o", "out")
-    assert_refused(done, "foveal: windows end with document 'D', whose length is not known")
+    assert_refused(done, "foveal: windows end with document 'D', whose length is unknown")
     done = call(capsys, "project", "-j", "bare.jsonl", "--window", "5/0")
     assert "'5/0' is not a window; expected SIZE or SIZE/STEP" in done.err
 

@@ -104,8 +104,8 @@ def test_a_baseline_that_is_not_there_is_named(
             "without judgements (--judgements) the files are saved",
         ),
         (("one.json",), "AP: not compared, all runs have scores on 1 topic, and two are needed"),
-        (("alone.json",), "one run to compare (x); expected at least two"),
-        ((RUNS[0], *JUDGED, "-m", "AP"), "one run to compare (articles)"),
+        (("alone.json",), "only one run to compare (x); expected at least two"),
+        ((RUNS[0], *JUDGED, "-m", "AP"), "only one run to compare (articles)"),
         (("saved.json", "--show", "means", "-f", "csv"), "--show chooses tables, and csv holds"),
     ],
 )

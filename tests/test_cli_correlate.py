@@ -120,7 +120,7 @@ def test_a_heat_map_has_a_text_alternative(
         (("-m", "AP"), "a correlation needs at least two measures"),
         (("-m", "AP", "-m", "AiP", "--by", "quant"), "at least two quantisations of a measure"),
         ((*MEASURES, "-t", "2005.SSCAS", "-t", "2005.SVCAS"), "no run declares a task of --task"),
-        ((*MEASURES, "--seed", "9"), "--seed is for --by topics, which is not asked for"),
+        ((*MEASURES, "--seed", "9"), "--seed is for --by topics, which was not requested"),
         (
             (*MEASURES, "--by", "topics", "--only-topics", "1"),
             "not used, no values on two topics that all runs share: AP, AiP, gP@2",

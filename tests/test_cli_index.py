@@ -180,7 +180,7 @@ def test_verify_tells_what_is_whole_and_what_is_not(capsys: pytest.CaptureFixtur
         (["articles", "-o", "x", "--whitespace", "none"], "Error: "),
         (["articles", "-o", "x", "--max-errors", "-1"], "Error: "),
         (["articles", "-o", "x", "-w", "0"], "Error: "),
-        (["articles"], "there is no place for the index; expected -o INDEX"),
+        (["articles"], "the index needs a file to write to; expected -o INDEX"),
         (["articles", "-o", "x", "--shard", "3/2"], "'3/2' is not a shard; expected the number"),
         (["articles", "-o", "x", "--shard", "half"], "'half' is not a shard; expected the number"),
         (["--verify", "x", "-o", "y"], "--verify builds nothing; expected only indexes with it"),

@@ -77,7 +77,7 @@ def test_a_file_that_cannot_be_opened_is_a_problem_among_others(
     assert outcome.out.splitlines()[:3] == [
         "gone: no such file [file.missing]",
         "folder: is a directory; expected a file [file.is_directory]",
-        "cut.gz:3: the gzip data break off here; the file is truncated [file.compression]",
+        "cut.gz:3: the gzip data end too early; the file is truncated [file.compression]",
     ]
     assert outcome.out.splitlines()[3].startswith("bad:1: 3 fields found")
     assert outcome.err.startswith("5 files, 4 problems: file.missing 1, ")

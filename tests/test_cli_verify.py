@@ -45,7 +45,7 @@ def test_all_in_place(capsys: pytest.CaptureFixture[str]) -> None:
     assert outcome.code == 0
     assert [row["kind"] for row in rows(outcome.out)] == ["exact", "no quote"]
     assert outcome.err == (
-        "warning: spans without a quote, of which only offsets are checked: 1\n"
+        "warning: spans without a quote, checked only by offsets: 1\n"
         "All judged text is in its place: 2 spans, 1 exact, 1 no quote.\n"
     )
 
@@ -85,8 +85,8 @@ def test_repair_says_what_it_leaves(capsys: pytest.CaptureFixture[str], folder: 
     (folder / "new" / "d.txt").write_text("Something else.")
     outcome = verified(capsys, "--texts", "new", "--repair", "out.jsonl")
     assert outcome.code == 1
-    assert "j.jsonl:1: span [13,25) of document 'd' left as it is: lost" in outcome.err
-    assert "j.jsonl:1: best entry point 13 of document 'd' left as it is" in outcome.err
+    assert "j.jsonl:1: span [13,25) of document 'd' not moved: lost" in outcome.err
+    assert "j.jsonl:1: best entry point 13 of document 'd' not moved" in outcome.err
 
 
 def test_texts_may_be_lines_or_an_archive(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

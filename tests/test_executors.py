@@ -139,7 +139,7 @@ def test_an_executor_that_breaks_for_good_is_said() -> None:
         def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
             raise BrokenExecutor("gone")
 
-    with pytest.raises(FovealError, match="a worker was ended"):
+    with pytest.raises(FovealError, match="a worker was killed"):
         list(map_in_order(Broken(), square, [1]))
 
 
@@ -241,7 +241,7 @@ def test_a_task_that_always_kills_its_worker_is_named(processes: Processes) -> N
     assert done == [0, 1, 2]
     assert str(caught.value) == (
         "task 3: given up, as the process at work on it was ended 3 times (exit code -9, perhaps "
-        "for want of memory)"
+        "for lack of memory)"
     )
     with pytest.raises(LostTaskError, match=r"^\(9,\): .* 3 times \(exit code 9\)$"):
         list(map_in_order(processes, leave, [(9,)]))

@@ -48,7 +48,7 @@ def test_union_is_the_set_of_characters_as_maximal_spans(items: list[Span]) -> N
 @given(some_spans, st.integers(1, 4))
 def test_at_least_counts_how_many_spans_cover(items: list[Span], depth: int) -> None:
     deep = {x for x in range(31) if sum(s <= x < e for s, e in items) >= depth}
-    assert pairs(*spans.at_least(*arrays(items), depth)) == maximal(deep)
+    assert pairs(*spans.find_covered(*arrays(items), depth)) == maximal(deep)
 
 
 @given(st.lists(st.tuples(some_spans, st.integers(1, 4)), max_size=4))
@@ -58,9 +58,9 @@ def test_groups_of_spans_may_need_different_depths(groups: list[tuple[list[Span]
     expected = [
         (s + 40 * i, e + 40 * i)
         for i, (own, depth) in enumerate(groups)
-        for s, e in pairs(*spans.at_least(*arrays(own), depth))
+        for s, e in pairs(*spans.find_covered(*arrays(own), depth))
     ]
-    assert pairs(*spans.at_least(*arrays(items), depths)) == expected
+    assert pairs(*spans.find_covered(*arrays(items), depths)) == expected
 
 
 @given(some_spans, st.lists(st.integers(0, 40), min_size=1, max_size=5))
@@ -75,7 +75,7 @@ def test_prefix_function_counts_covered_characters(items: list[Span], at: list[i
 @given(some_spans)
 @settings(max_examples=300)
 def test_newly_covered_pieces_in_rank_order(items: list[Span]) -> None:
-    pieces = spans.newly_covered(*arrays(items))
+    pieces = spans.find_new_text(*arrays(items))
     seen: set[int] = set()
     expected = []
     for owner, (start, end) in enumerate(items):
@@ -87,7 +87,7 @@ def test_newly_covered_pieces_in_rank_order(items: list[Span]) -> None:
 
 @given(some_spans)
 def test_conflicts_name_overlapping_pairs(items: list[Span]) -> None:
-    earlier, later = (column.tolist() for column in spans.conflicts(*arrays(items)))
+    earlier, later = (column.tolist() for column in spans.find_conflicts(*arrays(items)))
     texts = [set(range(s, e)) for s, e in items]
     assert all(a < b and texts[a] & texts[b] for a, b in zip(earlier, later, strict=True))
     overlap = any(texts[i] & texts[j] for i in range(len(items)) for j in range(i + 1, len(items)))
@@ -102,7 +102,7 @@ def test_all_apart_is_said_only_where_nothing_overlaps(groups: list[list[Span]],
     rng.shuffle(rows)
     for ordered in (rows, sorted(rows, key=lambda row: row[0])):
         group, start, end = np.array(ordered, dtype=np.int64).reshape(-1, 3).T
-        found = spans.all_apart(start, end, group)
+        found = spans.are_apart(start, end, group)
         expected = not any(
             a[0] == b[0] and max(a[1], b[1]) < min(a[2], b[2]) for a, b in combinations(rows, 2)
         )
@@ -114,8 +114,8 @@ def test_all_apart_is_said_only_where_nothing_overlaps(groups: list[list[Span]],
 
 def test_all_apart_does_not_try_what_is_too_large_for_a_word() -> None:
     start, end = np.array([0, 1 << 40]), np.array([1 << 40, 1 << 41])
-    assert spans.all_apart(start >> 20, end >> 20, np.array([0, 0]))
-    assert not spans.all_apart(start, end, np.array([0, 1]))
+    assert spans.are_apart(start >> 20, end >> 20, np.array([0, 0]))
+    assert not spans.are_apart(start, end, np.array([0, 1]))
 
 
 few = st.tuples(st.integers(0, 300), st.integers(0, 9))
@@ -166,7 +166,7 @@ def test_documents_laid_out_never_touch(extents: list[int]) -> None:
 def test_deeply_nested_spans_need_no_quadratic_work() -> None:
     n = 20_000
     start, end = np.arange(n), 2 * n - np.arange(n)
-    pieces = spans.newly_covered(start[::-1].copy(), end[::-1].copy())
+    pieces = spans.find_new_text(start[::-1].copy(), end[::-1].copy())
     assert len(pieces.owner) == 2 * n - 1  # each ring adds one piece on either side
     assert int((pieces.end - pieces.start).sum()) == 2 * n
 
@@ -174,7 +174,7 @@ def test_deeply_nested_spans_need_no_quadratic_work() -> None:
 @given(st.lists(st.integers(0, 2**62) | st.integers(0, 3), max_size=40))
 def test_order_digit_by_digit_is_the_stable_order(values: list[int]) -> None:
     array = np.array(values, dtype=np.int64)
-    assert spans.ordered(array).tolist() == np.argsort(array, kind="stable").tolist()
+    assert spans.argsort(array).tolist() == np.argsort(array, kind="stable").tolist()
 
 
 @given(some_spans, some_spans)

@@ -97,19 +97,19 @@ class InputError(FovealError):
         return "\n".join(self.lines(limit=20))
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """Return a number with its noun.
 
-    >>> counted(1, "topic"), counted(3, "topic")
+    >>> plural(1, "topic"), plural(3, "topic")
     ('1 topic', '3 topics')
     """
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def some(names: Sequence[str], most: int = 5) -> str:
+def shorten_list(names: Sequence[str], most: int = 5) -> str:
     """Return the first of many names and how many more there are, for messages.
 
-    >>> some(["a", "b", "c"]), some(["a", "b", "c"], most=2)
+    >>> shorten_list(["a", "b", "c"]), shorten_list(["a", "b", "c"], most=2)
     ('a, b, c', 'a, b and 1 more')
     """
     more = len(names) - most
@@ -164,7 +164,7 @@ class Tally(str):
         if not count:
             text = ""
         elif isinstance(form, str):
-            text = form.format(count, some(named)) if named else form.format(count)
+            text = form.format(count, shorten_list(named)) if named else form.format(count)
         else:
             text = form(count, named)
         self = super().__new__(cls, text)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import foveal
 from foveal.errors import InputError, UsageError
 from foveal.files.source import Source
-from foveal.formats.jsonl import documents_needed
+from foveal.formats.jsonl import find_needed_documents
 from foveal.formats.locate import Normalised, TextLocator
 
 TEXT = "The café  closed at noon.\nNobody came;\tthe café\u00a0closed again. 𝄞 ﬁn"
@@ -142,13 +142,13 @@ def test_results_without_a_place_may_become_empty_ones() -> None:
 
 def test_the_documents_that_are_needed_are_known_before() -> None:
     source = run({"text": "a"}, {"text": "b", "doc": "e"}, {"start": 1, "end": 2, "doc": "f"})
-    assert documents_needed(source, "text")[0] == {"d", "e"}
+    assert find_needed_documents(source, "text")[0] == {"d", "e"}
     lines = Source.of_text("1 Q0 d 1 2 mine 4 4\n", "a.run")
-    assert documents_needed(lines, "text")[0] == frozenset()
+    assert find_needed_documents(lines, "text")[0] == frozenset()
     assert align(lines, {}).start.tolist() == [4]
     header = {"format": "foveal-run", "unit": "byte"}  # all are needed
     source = run({"text": "fin"}, {"start": 1, "end": 2, "doc": "e"}, header=header)
-    assert documents_needed(source, "text")[0] == {"d", "e"}
+    assert find_needed_documents(source, "text")[0] == {"d", "e"}
     assert align(source, TEXTS).start.tolist() == [TEXT.index("ﬁ"), 1]
 
 

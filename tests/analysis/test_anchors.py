@@ -185,7 +185,7 @@ def span(words: str, text: str = OLD, *, context: int = 0) -> dict[str, Any]:
 
 def mended(found: Anchors, text: str, **options: bool) -> tuple[Judgements, Anchors]:
     """The repaired judgements as they are written and read again, and what they verify to."""
-    repair = found.repaired(**options)
+    repair = found.repair(**options)
     again = read_judgements(Source.of_text(write_judgements(repair.judgements), "out.jsonl"))
     return again, verify(again, {"d": text})
 
@@ -200,14 +200,14 @@ def test_moved_spans_are_put_where_they_are() -> None:
     assert again.start.tolist() == [at(NEW, "closed")[0], at(NEW, "Nobody")[0]]
     assert again.bep.tolist() == [at(NEW, "closed")[0]]
     assert again.length.tolist() == [len(NEW)]
-    assert found.repaired().left == ()
+    assert found.repair().left == ()
 
 
 def test_what_is_exact_is_written_as_it_was() -> None:
     truth = judged(span("closed", context=5), length=len(OLD), bep=2)
     found = verify(truth, {"d": OLD})
     assert found.is_sound
-    repair = found.repaired()
+    repair = found.repair()
     assert (repair.spans, repair.entry_points, repair.left) == (0, 0, ())
     assert write_judgements(repair.judgements) == write_judgements(truth)
 
@@ -216,12 +216,12 @@ def test_what_is_not_certain_stays_and_is_listed() -> None:
     spans = [span("closed"), {"start": 3, "end": 14, "quote": "The library"}]
     spans += [{"start": 0, "end": 5, "quote": "Gone."}]
     found = verify(judged(*spans, length=len(OLD)), {"d": NEW})
-    repair = found.repaired()
+    repair = found.repair()
     assert repair.judgements.start.tolist() == [at(NEW, "closed")[0], 3, 0]
     places = f"[{BY},{BY + 11}), [{BY + 41},{BY + 52})"
     assert list(map(str, repair.left)) == [
-        f"j.jsonl:1: span [3,14) of document 'd' left as it is: ambiguous, perhaps at {places}",
-        "j.jsonl:1: span [0,5) of document 'd' left as it is: lost",
+        f"j.jsonl:1: span [3,14) of document 'd' not moved: ambiguous, perhaps at {places}",
+        "j.jsonl:1: span [0,5) of document 'd' not moved: lost",
     ]
 
 
@@ -245,7 +245,7 @@ def test_an_entry_point_moves_with_the_spans_around_it(
     """Seven characters were put in between; outside of spans, only equal shifts tell."""
     bep = at(OLD, words)[0]
     found = verify(judged(*map(span, spans), bep=bep), {"d": MIDDLE})
-    repair = found.repaired()
+    repair = found.repair()
     assert repair.judgements.bep.tolist() == [bep + (shift or 0)]
     assert repair.entry_points == bool(shift)
     assert bool(repair.left) == (shift is None)
@@ -275,12 +275,12 @@ def test_quotes_and_context_are_added_where_there_are_none() -> None:
 def test_a_document_that_drifted_gives_no_quotes() -> None:
     start, end = at(OLD, "Nobody")
     bare = {"start": start, "end": end}
-    repair = verify(judged(bare, span("closed")), {"d": NEW}).repaired(quote=True)
+    repair = verify(judged(bare, span("closed")), {"d": NEW}).repair(quote=True)
     assert (repair.spans, repair.quotes) == (1, 0)
     (left,) = repair.left
-    what = f"j.jsonl:1: span [{start},{end}) of document 'd' left as it is"
+    what = f"j.jsonl:1: span [{start},{end}) of document 'd' not moved"
     assert str(left) == f"{what}: no quote, and the document has changed"
-    indexed = verify(judged(bare), [("d", NEW, False)]).repaired(quote=True)
+    indexed = verify(judged(bare), [("d", NEW, False)]).repair(quote=True)
     assert (indexed.quotes, len(indexed.left)) == (0, 1)
 
 

@@ -29,7 +29,7 @@ def quoted(texts: dict[str, str]) -> Judgements:
     truth = foveal.read_judgements(CORPUS / "focused" / "qrels.jsonl")
     found = verify(truth, texts)
     assert found.unchecked == len(truth.start) == 790
-    return found.repaired(quote=True).judgements
+    return found.repair(quote=True).judgements
 
 
 def drifted(quoted: Judgements, texts: dict[str, str]) -> Anchors:

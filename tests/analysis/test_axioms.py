@@ -201,7 +201,7 @@ def test_a_measure_can_say_itself_what_it_means_to_break() -> None:
         ("Q", "split", "no list of its kind or length"),
         ("BEPD", "order", "no list of its kind or length"),
         ("xCG@10", "bounded", "it declares no full score"),
-        ("num_ret", "tail", "neither more nor less of it is better"),
+        ("num_ret", "tail", "it has no better direction"),
         ("Redundancy", "duplicate", "it measures repeated or read text"),
         ("gP@10", "ideal", "it declares no full score"),
         ("HiP@1", "split", "no list of its kind or length"),

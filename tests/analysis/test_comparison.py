@@ -218,8 +218,8 @@ def test_wrong_options_are_named(option: str, value: object) -> None:
     ("scores", "options", "message"),
     [
         ({"x": X[:1], "y": Y[:1]}, {}, r"AP: .* on 1 topic, and two are needed"),
-        ({"x": X}, {}, r"one run to compare \(x\); expected at least two"),
-        ({"x": X, "y": Y}, {"baseline": "z"}, "no run 'z' to be the baseline; there are x, y"),
+        ({"x": X}, {}, r"only one run to compare \(x\); expected at least two"),
+        ({"x": X, "y": Y}, {"baseline": "z"}, "no run 'z' for the baseline; the runs are x, y"),
         ({"x": X, "y": Y}, {"judgements": "qrels"}, "results are not scored again"),
         ({"x": X, "y": Y}, {"task": "2009.Focused"}, "results are not scored again"),
     ],
@@ -234,7 +234,7 @@ def test_runs_without_judgements_or_alone_are_refused() -> None:
     truth = Judgements.from_highlights({"1": {"D": {"spans": [(0, 5)], "length": 9}}})
     with pytest.raises(UsageError, match="runs need judgements"):
         compare([run, run])
-    with pytest.raises(UsageError, match=r"one run to compare \(run\)"):
+    with pytest.raises(UsageError, match=r"only one run to compare \(run\)"):
         compare(run, truth, "AP")
 
 

@@ -40,7 +40,9 @@ def test_paragraphs_are_compared_without_case_and_white_space() -> None:
 
 
 def test_units_of_a_division_are_compared() -> None:
-    division = foveal.Segmentation.of([("lease", 11, 45), ("annex", 0, 34), ("annex", 36, 50)])
+    division = foveal.Segmentation.from_chunks(
+        [("lease", 11, 45), ("annex", 0, 34), ("annex", 36, 50)]
+    )
     assert len(foveal.same_text(TEXTS, at_least=20, passages=division)) == 1
     with pytest.raises(UsageError, match="no text of document 'annex'"):
         foveal.same_text({"lease": TEXTS["lease"]}, passages=division)

@@ -196,7 +196,7 @@ def test_measures_of_elements_are_tested_with_elements(collection: Collection) -
         (o.better, o.worse) for o in found.outcomes if o.aspect == "parts" and o.expected == "mean"
     }
     assert loose == {(f"SS{r}", f"SST{r}") for r in RANKINGS}
-    assert "SS: relevant documents of which nothing is returned, left out" in str(found.meta)
+    assert "SS: relevant documents with nothing returned, left out" in str(found.meta)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_topics_that_are_undefined_for_a_run_are_left_out_for_both() -> None:
     [
         (["BEPD", "AgP"], "BEPD takes one result of each document"),
         (["AgP", "MAep"], "AgP is about text; test measures of elements separately"),
-        (["num_ret"], "num_ret: neither more nor less of it is better"),
+        (["num_ret"], "num_ret: it has no better direction"),
         (["noSuch"], "unknown measure 'noSuch'"),
     ],
 )

@@ -23,7 +23,7 @@ TRUTH = foveal.Judgements.from_highlights(
         "3": {"B": {"spans": [], "length": 50}},
     }
 )
-HALVES = Segmentation.of([("A", 0, 20), ("A", 20, 60), ("A", 60, 90)], name="halves")
+HALVES = Segmentation.from_chunks([("A", 0, 20), ("A", 20, 60), ("A", 60, 90)], name="halves")
 
 
 # -- worked examples ---------------------------------------------------------------------------
@@ -41,13 +41,13 @@ def test_what_becomes_of_passages() -> None:
 
 
 def test_graded_qrels() -> None:
-    found = project(TRUTH, Segmentation.of([("A", 10, 30), ("A", 45, 65), ("A", 29, 39)]))
+    found = project(TRUTH, Segmentation.from_chunks([("A", 10, 30), ("A", 45, 65), ("A", 29, 39)]))
     assert found.qrels(grades=3) == "1 0 A:10-30 3\n1 0 A:45-65 2\n1 0 A:29-39 1\n"
     assert found.qrels() == "1 0 A:10-30 1\n1 0 A:45-65 1\n1 0 A:29-39 1\n"
     assert found.qrels(threshold=0.5) == "1 0 A:10-30 1\n1 0 A:45-65 1\n"
     with pytest.raises(UsageError, match="grades 0 is not possible"):
         found.qrels(grades=0)
-    spaced = project(TRUTH, Segmentation.of([("A", 0, 100)], ids=["a chunk"]))
+    spaced = project(TRUTH, Segmentation.from_chunks([("A", 0, 100)], ids=["a chunk"]))
     with pytest.raises(UsageError, match="names with white space"):
         spaced.qrels()
 
@@ -68,7 +68,7 @@ def test_classic_tools_score_units_as_we_score_their_text(tmp_path: Path) -> Non
         for topic in truth.topics
     }
     run = foveal.Run.from_results(ranked, name="windows")
-    foveal.write_run(division.named(run), tmp_path / "named.run", "trec")
+    foveal.write_run(division.name_units(run), tmp_path / "named.run", "trec")
     (tmp_path / "units.qrels").write_text(found.qrels())
     qrels = ir_measures.read_trec_qrels(str(tmp_path / "units.qrels"))
     scored = ir_measures.iter_calc(
@@ -82,17 +82,17 @@ def test_classic_tools_score_units_as_we_score_their_text(tmp_path: Path) -> Non
 
 def test_runs_of_names_and_of_places_are_one(tmp_path: Path) -> None:
     run = foveal.Run.from_results({"1": [("A", 20, 60), ("A", 0, 20)]}, name="mine")
-    named = HALVES.named(run)
+    named = HALVES.name_units(run)
     assert named.doc.to_list() == ["A:20-60", "A:0-20"]
     foveal.write_run(named, tmp_path / "mine.trec", "trec")
-    back = HALVES.placed(foveal.read_run(tmp_path / "mine.trec"))
+    back = HALVES.place_units(foveal.read_run(tmp_path / "mine.trec"))
     for name in ("doc", "start", "end"):
         assert list(getattr(back, name)) == list(getattr(run, name))
     other = foveal.Run.from_results({"1": [("A", 20, 61)]}, name="mine")
     with pytest.raises(InputError, match=r"mine:1: 'A' \[20,61\) is not a unit of 'halves'"):
-        HALVES.named(other)
+        HALVES.name_units(other)
     with pytest.raises(InputError, match="is not a unit of 'halves'"):
-        HALVES.placed(run)
+        HALVES.place_units(run)
 
 
 # -- divisions ---------------------------------------------------------------------------------
@@ -153,9 +153,9 @@ def test_bad_divisions_are_refused(text: str, expected: str, tmp_path: Path) -> 
 
 def test_impossible_divisions_are_refused() -> None:
     with pytest.raises(UsageError, match=r"chunk \[5,5\) of document 'A' holds no text"):
-        Segmentation.of([("A", 5, 5)])
+        Segmentation.from_chunks([("A", 5, 5)])
     with pytest.raises(UsageError, match="has no unit"):
-        Segmentation.of([])
+        Segmentation.from_chunks([])
     with pytest.raises(UsageError, match="windows of 0 every 0 characters"):
         Segmentation.windows({"A": 10}, 0)
 
@@ -213,7 +213,9 @@ def test_ceilings_hold_for_every_run_of_units(
     passages, units = data.draw(cases(apart=apart))
     relevant = relevant_of(passages)
     truth = foveal.Judgements.from_highlights({"1": {"D": {"spans": passages, "length": LENGTH}}})
-    found = project(truth, Segmentation.of([("D", *unit) for unit in units]), budgets=budgets)
+    found = project(
+        truth, Segmentation.from_chunks([("D", *unit) for unit in units]), budgets=budgets
+    )
     (row,) = found.topics.to_dicts()
     assert row["inside"] == len(relevant & relevant_of(units)) / len(relevant)
     held = {unit: len(relevant & set(range(*unit))) for unit in units}

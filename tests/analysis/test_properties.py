@@ -259,7 +259,7 @@ def graded(family: Family, lab: Laboratory) -> str:
         pairs = [("p2 p4", "P")]
     elif takes_entry_points(family):
         pairs = [("p2", "P")]
-    measure = family.shown_by("graded")
+    measure = family.find_measure("graded")
     return "y" if any(differ(lab.last(a, measure), lab.last(b, measure)) for a, b in pairs) else "n"
 
 
@@ -306,7 +306,7 @@ TASKS = {
 
 
 def supported(task: str, family: Family, lab: Laboratory) -> str:
-    measure, union = family.shown_by(task), task == "Thorough"
+    measure, union = family.find_measure(task), task == "Thorough"
     best = lab.course(TASKS[task].best, measure, union=union)
     if best is None:
         return "n"

@@ -12,7 +12,7 @@ import scipy.stats
 
 from foveal.analysis.correlation import Correlations, correlate
 from foveal.analysis.score_matrix import compute_ranking_scores
-from foveal.analysis.tasks import group_by_task, without_curves
+from foveal.analysis.tasks import drop_curves, group_by_task
 from foveal.errors import UsageError
 from foveal.evaluation import PRESETS
 from foveal.evaluation.topic_groups import add_groups
@@ -88,7 +88,7 @@ def test_tables_of_2005_average_24_and_80_correlations() -> None:
     parts = []
     for seed, task in enumerate(TASKS_2005):
         labels = tuple(measure.label for measure in PRESETS[task].measures)
-        parts.append(without_curves(random_results(labels, seed, task)))
+        parts.append(drop_curves(random_results(labels, seed, task)))
     by_measure, by_quant = correlate(parts), correlate(parts, by="quant")
     assert len(by_measure.labels) == 10
     assert set(counts(by_measure)) == {24}

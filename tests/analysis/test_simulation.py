@@ -110,7 +110,7 @@ def test_a_document_of_which_nothing_is_returned_keeps_its_rank(toy: Path) -> No
     truth = Judgements.from_highlights(judged)
     made = simulate(truth, toy)
     assert listed(runs_of(made)["SSR"])[1] == ("D2", [(3, 3, None)])
-    assert "SS: relevant documents of which nothing is returned, kept without text: 1" in made.notes
+    assert "SS: relevant documents with nothing returned, kept without text: 1" in made.notes
     left = runs_of(simulate(truth, toy, empty="omit"))
     assert [doc for doc, _ in listed(left["SSRI"])] == ["D3", "D1"]
     assert [doc for doc, _ in listed(left["SLRI"])] == ["D3", "D1", "D2"]

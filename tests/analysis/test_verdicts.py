@@ -15,7 +15,7 @@ from foveal.analysis.significance import (
     power_of,
     rank_intervals,
 )
-from foveal.bridges.gates import at_least, not_worse
+from foveal.bridges.gates import check_bounds, check_not_worse
 from foveal.errors import UsageError
 from foveal.model import Results
 
@@ -142,9 +142,32 @@ def test_the_detectable_effect_has_the_asked_power(topics: int, tails: int) -> N
     assert power[0] == pytest.approx(0.8, abs=2e-3)
 
 
+@pytest.mark.parametrize(("margin", "significantly"), [(0.0, True), (0.2, True), (0.05, False)])
+def test_gates_detect_the_loss_they_name_in_four_of_five_cases(
+    margin: float, significantly: bool
+) -> None:
+    random = np.random.default_rng(9)
+
+    def check(loss: float):
+        old = random.normal(0.5, 0.1, 25)
+        new = old - loss + random.normal(0, 0.15, 25)
+        found = compare(
+            results({"new": tuple(new), "old": tuple(old)}),
+            baseline="old",
+            interval="t",
+            resamples=1,
+        )
+        return check_not_worse(found, {"AP": margin}, significantly=significantly)[0]
+
+    named = [check(0.0).detectable for _ in range(50)]
+    loss = float(np.mean([value for value in named if value is not None]))
+    failed = sum(not check(loss).passed for _ in range(400))
+    assert failed / 400 == pytest.approx(0.8, abs=0.06)
+
+
 def test_only_gates_that_pass_name_a_loss() -> None:
     scored = results({"x": X, "y": Y, "flat": (0.4,) * 6})
-    low, high = (at_least(scored, {"AP": bound}) for bound in (0.2, 0.9))
+    low, high = (check_bounds(scored, {"AP": bound}) for bound in (0.2, 0.9))
     assert {check.detectable for check in high} == {None}
     x, _, flat = low
     error = np.std(X, ddof=1) / np.sqrt(6)
@@ -152,16 +175,16 @@ def test_only_gates_that_pass_name_a_loss() -> None:
     assert x.detectable == pytest.approx(expected)
     assert x.sentence.endswith(f"; a loss of {expected:.2g} would have been detected")
     assert flat.detectable is None  # no spread, no power
-    (rise,) = at_least(results({"x": X}, "T2Ieffort@3"), {"T2Ieffort@3": 1})
+    (rise,) = check_bounds(results({"x": X}, "T2Ieffort@3"), {"T2Ieffort@3": 1})
     assert "an increase of" in rise.sentence
 
 
 def test_more_runs_against_a_baseline_detect_less() -> None:
     two = compare(results({"y": Y, "x": X}), baseline="x")
     three = compare(results({"y": Y, "z": Y, "x": X}), baseline="x")
-    alone, among = (not_worse(found, {"AP": 0.0})[0].detectable for found in (two, three))
+    alone, among = (check_not_worse(found, {"AP": 0.0})[0].detectable for found in (two, three))
     assert alone is not None
     assert among is not None
     assert alone < among
     sign = compare(results({"y": Y, "x": X}), baseline="x", tests="sign")
-    assert not_worse(sign, {"AP": 0.0})[0].detectable is None
+    assert check_not_worse(sign, {"AP": 0.0})[0].detectable is None

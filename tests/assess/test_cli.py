@@ -78,7 +78,7 @@ def test_init_makes_a_campaign(assess: Assess) -> None:
     assert outcome.err == "c: 2 topics, 4 documents to assess, 1 assessor; procedure 2005\n"
     with Campaign.open("c") as campaign:
         assert (campaign.procedure, campaign.blind) == ("2005", False)
-        assert campaign.assigned("ann") == ("1", "2")
+        assert campaign.list_assigned("ann") == ("1", "2")
         count = campaign.reading().execute("SELECT count(*) FROM documents").fetchone()[0]
         assert count == len(campaign.collection)
 
@@ -117,7 +117,7 @@ def test_only_the_pooled_documents_are_stored_if_that_is_asked_for(assess: Asses
 def test_documents_that_are_not_beside_the_index_must_be_named(assess: Assess) -> None:
     Path("documents").rename("elsewhere")
     (said,) = assess.refused("init", "c", *INIT)
-    assert said.startswith("index.fvx: was made from 'documents', which is not beside it; say")
+    assert said.startswith("index.fvx: was made from 'documents', which is not in its folder; give")
     assess.done("init", "c", *INIT, "--documents", "elsewhere")
 
 
@@ -144,8 +144,8 @@ def test_topics_are_assigned_and_taken_back(made: Assess) -> None:
     made.done("assign", "c", "--topic", "2", "--assessor", "cy")
     made.done("assign", "c", "--topic", "1", "--assessor", "ann", "--remove")
     with Campaign.open("c") as campaign:
-        assert campaign.assigned("cy") == ("2",)
-        assert campaign.assigned("ann") == ("2",)
+        assert campaign.list_assigned("cy") == ("2",)
+        assert campaign.list_assigned("ann") == ("2",)
     assert made.done("assign", "c", "--each", "3").err == "assignments given: 2\n"
     for args, said in (
         (("--each", "4"), "but there are 3"),
@@ -245,7 +245,7 @@ def test_files_that_are_no_campaign_are_refused_by_every_command(assess: Assess)
         ("assign", "--each", "1"),
     ):
         (said,) = assess.refused(command, "pool.jsonl", *more)
-        assert said.startswith("pool.jsonl: is no campaign")
+        assert said.startswith("pool.jsonl: is not a campaign")
         (said,) = assess.refused(command, "nothing", *more)
         assert said == "nothing: cannot be read: no such file"
     assert sorted(p.name for p in Path().iterdir()) == [

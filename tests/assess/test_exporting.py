@@ -23,7 +23,7 @@ from foveal.assess.actions import (
     Validate,
     add_span,
 )
-from foveal.assess.exporting import import_judgements, judgements, prepared
+from foveal.assess.exporting import add_format_data, import_judgements, judgements
 from foveal.assess.people import FINAL
 from foveal.assess.store import Campaign
 from foveal.collection import Collection, build_index
@@ -78,7 +78,7 @@ def rows(found: Judgements) -> list[tuple[str, str, str | None, int, list[tuple[
 
 def read_back(found: Judgements, campaign: Campaign, form: str, folder: Path) -> Judgements:
     """Written in a format, read again and put on the text."""
-    write_judgements(prepared(found, campaign.collection, form), folder / form, form)
+    write_judgements(add_format_data(found, campaign.collection, form), folder / form, form)
     return place_judgements(read_judgements(folder / form), campaign.collection)
 
 
@@ -231,7 +231,7 @@ def test_export_import_export_is_the_same(
         assess(shared, data.draw(selections(shared.document(doc).length)), doc)
     before = judgements(shared, assessors=ANN)
     form = data.draw(st.sampled_from(FORMS))
-    write_judgements(prepared(before, shared.collection, form), folder / "j", form)
+    write_judgements(add_format_data(before, shared.collection, form), folder / "j", form)
     with make(folder, collection=shared.collection, source=shared.source) as other:
         read = read_judgements(folder / "j")
         counts = import_judgements(other, read, ANN)

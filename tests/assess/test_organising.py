@@ -107,14 +107,14 @@ def test_an_invitation_expires_and_ends_with_a_password(path: Path) -> None:
         campaign.clock = lambda: now[0].timestamp()  # noqa: PLW0108 - the time changes
         token = campaign.invite("ann")
         now[0] += timedelta(days=7) - timedelta(seconds=1)
-        assert campaign.invited(token) == "ann"
+        assert campaign.find_invited(token) == "ann"
         assert campaign.user("ann").password is not None
         now[0] += timedelta(seconds=1)
-        assert (campaign.invited(token), campaign.accept(token, "encoded")) == (None, None)
+        assert (campaign.find_invited(token), campaign.accept(token, "encoded")) == (None, None)
         assert campaign.invitations() == {}
         token = campaign.invite("ann")
         campaign.set_password("ann", "encoded")
-        assert campaign.invited(token) is None
+        assert campaign.find_invited(token) is None
         with pytest.raises(UsageError):
             campaign.invite("nobody")
 

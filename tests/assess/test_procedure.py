@@ -16,16 +16,16 @@ from foveal.assess.actions import (
     RefusedError,
     Replace,
     State,
-    after,
+    apply_action,
 )
 from foveal.assess.documents import Elements
 from foveal.assess.procedure import (
     EXHAUSTIVITY,
-    asked,
-    inferred,
-    missing,
+    infer_grades,
+    is_relevant,
+    list_missing,
+    mark_elements_to_grade,
     refuse,
-    relevant,
 )
 
 ARTICLE = tree(
@@ -66,19 +66,19 @@ def refusal(procedure: str, state: State, action: Action) -> str:
 
 
 def test_2006_wants_an_entry_point_with_relevant_text_and_only_then() -> None:
-    assert missing("2006", State(), ARTICLE) == []
-    assert missing("2006", State(((3, 9),), 50), ARTICLE) == []
-    (lacking,) = missing("2006", State(((3, 9),)), ARTICLE)
+    assert list_missing("2006", State(), ARTICLE) == []
+    assert list_missing("2006", State(((3, 9),), 50), ARTICLE) == []
+    (lacking,) = list_missing("2006", State(((3, 9),)), ARTICLE)
     assert "no best entry point" in lacking.reason
-    (lacking,) = missing("2006", State(bep=3), ARTICLE)
+    (lacking,) = list_missing("2006", State(bep=3), ARTICLE)
     assert "no relevant text" in lacking.reason
 
 
 def test_2006_has_no_grades() -> None:
     assert "has no grades" in refusal("2006", State(), grade(A, "2"))
-    assert inferred("2006", State(((3, 9),), 3), ARTICLE) == {}
-    assert relevant("2006", State(((3, 9),)))
-    assert not relevant("2006", State(bep=3))
+    assert infer_grades("2006", State(((3, 9),), 3), ARTICLE) == {}
+    assert is_relevant("2006", State(((3, 9),)))
+    assert not is_relevant("2006", State(bep=3))
 
 
 # -- 2005 -----------------------------------------------------------------------------------------
@@ -86,14 +86,14 @@ def test_2006_has_no_grades() -> None:
 
 def test_2005_asks_for_every_element_in_or_around_the_highlights() -> None:
     state = graded()
-    wanted = asked("2005", state, ARTICLE)
+    wanted = mark_elements_to_grade("2005", state, ARTICLE)
     assert [path for path, own in zip(ARTICLE.path, wanted, strict=True) if own] == [A, S1, P1, P2]
-    assert [one.path for one in missing("2005", state, ARTICLE)] == [A, S1, P1, P2]
+    assert [one.path for one in list_missing("2005", state, ARTICLE)] == [A, S1, P1, P2]
 
 
 def test_2005_grades_of_elements_without_highlights_do_not_count() -> None:
     state = graded(P1="1", P2="1", P3="2")
-    assert inferred("2005", state, ARTICLE)[A] == {"exhaustivity": "1"}
+    assert infer_grades("2005", state, ARTICLE)[A] == {"exhaustivity": "1"}
     refuse("2005", state, grade(A, "1"), ARTICLE)
 
 
@@ -133,10 +133,10 @@ def test_2005_refuses_what_is_no_grade_and_what_has_no_text() -> None:
 
 def test_2003_asks_for_the_pooled_elements_and_knows_no_highlights() -> None:
     state = State(grades={P1: both("2", "3")})
-    assert [one.path for one in missing("2003", state, ARTICLE, [P1, S2])] == [S2]
-    assert missing("2003", state, ARTICLE, [P1]) == []
-    assert relevant("2003", state)
-    assert not relevant("2003", State(grades={P1: both("0", "0")}))
+    assert [one.path for one in list_missing("2003", state, ARTICLE, [P1, S2])] == [S2]
+    assert list_missing("2003", state, ARTICLE, [P1]) == []
+    assert is_relevant("2003", state)
+    assert not is_relevant("2003", State(grades={P1: both("0", "0")}))
     for action in (Highlight(0, 3), EntryPoint(3)):
         assert "no highlights" in refusal("2003", State(), action)
     said = refusal("2003", State(), Replace(state=State(((0, 3),))))
@@ -145,15 +145,15 @@ def test_2003_asks_for_the_pooled_elements_and_knows_no_highlights() -> None:
 
 def test_2003_specificity_of_an_element_does_not_follow_from_its_parts() -> None:
     state = State(grades={P1: both("2", "3")})
-    assert inferred("2003", state, ARTICLE)[S1] == {"exhaustivity": "2"}
-    (lacking,) = missing("2003", state, ARTICLE, [S1])
+    assert infer_grades("2003", state, ARTICLE)[S1] == {"exhaustivity": "2"}
+    (lacking,) = list_missing("2003", state, ARTICLE, [S1])
     assert lacking.reason == f"{S1} has no grade of specificity"
 
 
 def test_2003_nothing_relevant_in_an_element_settles_what_is_in_it() -> None:
     state = State(grades={S2: both("0", "0")})
-    assert inferred("2003", state, ARTICLE)[P3] == both("0", "0")
-    assert missing("2003", state, ARTICLE, [S2, P3]) == []
+    assert infer_grades("2003", state, ARTICLE)[P3] == both("0", "0")
+    assert list_missing("2003", state, ARTICLE, [S2, P3]) == []
 
 
 @pytest.mark.parametrize("pair", [("0", "1"), ("2", "0")])
@@ -222,16 +222,16 @@ def test_inference_is_that_of_the_definition_and_keeps_the_rules(
             refuse("2005", state, action, elements)
         except RefusedError:
             continue
-        state = after(state, action)
-    found = {p: own["exhaustivity"] for p, own in inferred("2005", state, elements).items()}
+        state = apply_action(state, action)
+    found = {p: own["exhaustivity"] for p, own in infer_grades("2005", state, elements).items()}
     assert found == naive(state, elements)
     order = EXHAUSTIVITY["2005"]
     for path, value in found.items():
         for inner, other in found.items():
             if inner.startswith(f"{path}/"):
                 assert order.index(value) >= order.index(other)
-    lacking = {one.path for one in missing("2005", state, elements)}
-    live = np.flatnonzero(asked("2005", state, elements)).tolist()
+    lacking = {one.path for one in list_missing("2005", state, elements)}
+    live = np.flatnonzero(mark_elements_to_grade("2005", state, elements)).tolist()
     assert lacking == {elements.path[i] for i in live} - set(found)
 
 
@@ -242,7 +242,7 @@ def test_2005_what_surrounds_an_element_counts_though_its_sibling_is_graded() ->
     )
     grades = {"/e[1]": {"exhaustivity": "?"}, "/e[1]/e[1]/e[1]": {"exhaustivity": "0"}}
     state = State(((0, 2),), 0, grades=grades)
-    found = {p: own["exhaustivity"] for p, own in inferred("2005", state, elements).items()}
+    found = {p: own["exhaustivity"] for p, own in infer_grades("2005", state, elements).items()}
     assert found == naive(state, elements)
     assert (found["/e[1]/e[1]"], found["/e[1]/e[1]/e[2]"]) == ("0", "?")
 
@@ -253,13 +253,13 @@ def test_2005_what_surrounds_an_element_counts_though_its_sibling_is_graded() ->
 def test_2005_a_grade_that_comes_back_with_its_text_has_to_fit() -> None:
     """P1 was graded and lost its text; S1 was graded meanwhile; then P1 is highlighted again."""
     meanwhile = graded(((30, 40),), P1="2", S1="1", P2="1", A="1")
-    assert missing("2005", meanwhile, ARTICLE) == []
+    assert list_missing("2005", meanwhile, ARTICLE) == []
     back = graded(((10, 15), (30, 40)), P1="2", S1="1", P2="1", A="1")
-    (found,) = missing("2005", back, ARTICLE)
+    (found,) = list_missing("2005", back, ARTICLE)
     assert found.path == S1
     assert f"{S1} cannot have exhaustivity 1, since its part {P1} has 2" in found.reason
     mended = graded(((10, 15), (30, 40)), P1="2", S1="2", P2="1", A="2")
-    assert missing("2005", mended, ARTICLE) == []
+    assert list_missing("2005", mended, ARTICLE) == []
 
 
 def test_2005_a_state_may_hold_grades_of_text_that_is_no_longer_highlighted() -> None:

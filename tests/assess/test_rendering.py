@@ -27,9 +27,9 @@ from foveal.assess.documents import (
     AssessedDocument,
     Elements,
     add_markup,
-    elements_of,
+    make_elements,
     page_digest,
-    parsed_elements,
+    read_elements,
     store_markup,
 )
 from foveal.assess.rendering import find_image, keep_attributes, structure
@@ -37,10 +37,10 @@ from foveal.assess.store import Campaign
 from foveal.assess.vocabularies import (
     ROLES,
     VOCABULARIES,
-    roles_of,
+    find_roles,
+    find_title,
+    find_vocabulary,
     searchable,
-    title_of,
-    vocabulary_of,
 )
 from foveal.collection import Collection, SourceTexts, build_index
 from foveal.errors import InputError
@@ -91,9 +91,9 @@ def check_page(page: dict[str, Any]) -> None:
 def page_of(xml: str, folder: Path) -> dict[str, Any]:
     index = index_of(folder, {"d.xml": xml})
     texts = SourceTexts(folder / "documents", keep=keep_attributes)
-    ((_, text, markup),) = texts.indexed(index.digests())
-    elements = elements_of(index, "d")
-    title = title_of(elements, text, "d")
+    ((_, text, markup),) = texts.read_indexed(index.digests())
+    elements = read_elements(index, "d")
+    title = find_title(elements, text, "d")
     stored = store_markup(markup)
     document = AssessedDocument("d", title, text, len(text), "", page_digest(text), stored)
     return structure(document, elements)
@@ -107,8 +107,8 @@ def test_words_to_search_for_are_apart_and_metadata_comes_last(tmp_path: Path) -
         "<italic>very</italic>wide 10<sup>3</sup></p></sec></body></article>"
     )
     index = index_of(tmp_path, {"d.xml": xml})
-    ((_, text, _),) = SourceTexts(tmp_path / "documents").indexed(index.digests())
-    words = searchable(elements_of(index, "d"), text).split()
+    ((_, text, _),) = SourceTexts(tmp_path / "documents").read_indexed(index.digests())
+    words = searchable(read_elements(index, "d"), text).split()
     assert " ".join(words) == "Ferries heparins embolism Results H2O, verywide 10 3 F17"
 
 
@@ -399,12 +399,12 @@ def test_structures_are_those_of_the_trees(
     index = index_of(
         folder, {f"{i}.xml": ET.tostring(root, "unicode") for i, root in enumerate(roots)}
     )
-    found = SourceTexts(folder / "documents").indexed(index.digests())
+    found = SourceTexts(folder / "documents").read_indexed(index.digests())
     texts = {doc: text for doc, text, _ in found}
     for i, root in enumerate(roots):
         text = texts[str(i)]
         assert text == "".join(root.itertext())
-        elements = elements_of(index, str(i))
+        elements = read_elements(index, str(i))
         page = structure(
             AssessedDocument(str(i), "", text, len(text), "", page_digest(text)), elements
         )
@@ -412,10 +412,10 @@ def test_structures_are_those_of_the_trees(
         spans = zip(elements.tag, elements.start.tolist(), elements.end.tolist(), strict=True)
         own, naive = list(spans), naive_elements(root)
         assert sorted(own) == sorted(naive)
-        ((_, _, markup),) = SourceTexts(folder / "documents").indexed(
+        ((_, _, markup),) = SourceTexts(folder / "documents").read_indexed(
             {str(i): index.digests()[str(i)]}
         )
-        marked, parsed = add_markup(elements, store_markup(markup)), parsed_elements(markup)
+        marked, parsed = add_markup(elements, store_markup(markup)), make_elements(markup)
         assert marked.path == parsed.path
         columns = (marked.tag, marked.start.tolist(), marked.end.tolist())
         assert [*zip(*columns, strict=True)] == naive
@@ -467,18 +467,18 @@ def test_articles_in_jats(tmp_path: Path) -> None:
 
 
 def _check_real(index: Collection, source: Path, vocabulary: str, count: int) -> None:
-    texts = {doc: text for doc, text, _ in SourceTexts(source).indexed(index.digests())}
+    texts = {doc: text for doc, text, _ in SourceTexts(source).read_indexed(index.digests())}
     assert len(texts) == count
     for name, text in texts.items():
-        elements = elements_of(index, name)
-        assert vocabulary_of(elements) == vocabulary
-        title = title_of(elements, text, name)
+        elements = read_elements(index, name)
+        assert find_vocabulary(elements) == vocabulary
+        title = find_title(elements, text, name)
         assert title != name
         page = structure(
             AssessedDocument(name, title, text, len(text), "", page_digest(text)), elements
         )
         check_page(page)
-        shown = roles_of(elements, text, vocabulary)
+        shown = find_roles(elements, text, vocabulary)
         assert shown.count("paragraph") > 5
         assert shown.count("title") == 1
         assert np.count_nonzero(np.array(shown) == "heading") >= 1

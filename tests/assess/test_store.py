@@ -52,7 +52,7 @@ def test_a_campaign_holds_what_it_was_made_of(campaign: Campaign) -> None:
     assert campaign.topics["1"] == TOPICS[0]
     assert (campaign.procedure, campaign.blind) == ("2006", True)
     assert [user.name for user in campaign.users()] == [ANN, BOB]
-    assert campaign.assigned(ANN) == ("1", "2")
+    assert campaign.list_assigned(ANN) == ("1", "2")
     assert [(e.doc, e.title, e.added_by) for e in campaign.pool("1")] == [
         ("music", "Music & sea \U0001f30a", None),
         ("sea", "The sea", None),
@@ -275,7 +275,7 @@ def test_accounts_and_assignments(campaign: Campaign) -> None:
     campaign.assign("2", "cy")
     assert campaign.assessors("2") == (ANN, BOB, "cy")
     campaign.unassign("2", ANN)
-    assert campaign.assigned(ANN) == ("1",)
+    assert campaign.list_assigned(ANN) == ("1",)
     assert "no topic '9'" in refusal(campaign.assign, "9", ANN, error=UsageError)
     assert "no user 'eve'" in refusal(campaign.assign, "1", "eve", error=UsageError)
 
@@ -294,7 +294,7 @@ def test_progress_counts_what_was_seen_validated_and_found(campaign: Campaign) -
         ("1", BOB, 3, 0, 0, 0, 0.0),
         ("2", ANN, 1, 0, 0, 0, 0.0),
     ]
-    viewed = campaign.viewed(ANN, "1")
+    viewed = campaign.list_viewed(ANN, "1")
     assert [(v.doc, v.title, v.views, v.seconds) for v in viewed] == [
         ("music", "Music & sea \U0001f30a", 1, 0.0),
         ("sea", "The sea", 2, 14.5),
@@ -352,7 +352,7 @@ def test_files_that_are_no_campaign_are_refused(tmp_path: Path) -> None:
         assert "campaign" in refusal(Campaign.open, tmp_path / "x")
     with closing(sqlite3.connect(tmp_path / "other")) as other, other:
         other.execute("CREATE TABLE meta (key, value)")
-    assert "is no campaign" in refusal(Campaign.open, tmp_path / "other")
+    assert "is not a campaign" in refusal(Campaign.open, tmp_path / "other")
     assert not list(tmp_path.glob("*-wal"))
 
 

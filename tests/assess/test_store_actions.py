@@ -148,7 +148,7 @@ def test_grades_are_looked_at_with_the_elements_of_the_document(tmp_path: Path) 
                 Grade(path="/doc[1]", grade={"exhaustivity": "1"}),
                 doc="sea",
             )
-        (lacking,) = campaign.missing("1", "sea", campaign.state(ANN, "1", "sea")[1])
+        (lacking,) = campaign.list_missing("1", "sea", campaign.state(ANN, "1", "sea")[1])
         assert lacking.path == "/doc[1]/p[2]"
 
 
@@ -156,8 +156,8 @@ def test_2003_asks_for_what_runs_returned(tmp_path: Path) -> None:
     with make(tmp_path, procedure="2003") as campaign:
         path = "/article[1]/body[1]/sec[1]/p[2]"
         around = campaign.collection.smallest_around("music", 5, 20).xpath
-        assert set(campaign.pooled("1", "music")) == {path, around}
-        assert campaign.pooled("1", "sea") == ("/doc[1]",)
+        assert set(campaign.list_pooled("1", "music")) == {path, around}
+        assert campaign.list_pooled("1", "sea") == ("/doc[1]",)
         none = {"exhaustivity": "0", "specificity": "0"}
         act(campaign, Grade(path="/doc[1]", grade=none), doc="sea")
         act(campaign, Validate(), doc="sea")

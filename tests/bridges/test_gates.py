@@ -10,7 +10,14 @@ import pytest
 
 from command import assert_refused, call
 from foveal import Judgements, Results, Run, UsageError, compare, evaluate, read_results
-from foveal.bridges.gates import Check, at_least, bounds_of, not_worse, summary, with_baseline
+from foveal.bridges.gates import (
+    Check,
+    check_bounds,
+    check_not_worse,
+    join_baseline,
+    parse_bounds,
+    summary,
+)
 from foveal.bridges.testing import assert_at_least, assert_not_worse
 
 TOPICS = [str(t) for t in range(1, 9)]
@@ -51,8 +58,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_bounds_take_any_spelling_of_a_measure() -> None:
-    assert bounds_of(["MAiP=.3", "gP(beta=0.25)@10=0.2"]) == {"AiP": 0.3, "gP(beta=0.25)@10": 0.2}
-    assert bounds_of(["gP(beta=0.25)@10"], default=0.0) == {"gP(beta=0.25)@10": 0.0}
+    assert parse_bounds(["MAiP=.3", "gP(beta=0.25)@10=0.2"]) == {
+        "AiP": 0.3,
+        "gP(beta=0.25)@10": 0.2,
+    }
+    assert parse_bounds(["gP(beta=0.25)@10"], default=0.0) == {"gP(beta=0.25)@10": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -67,25 +77,28 @@ def test_bounds_take_any_spelling_of_a_measure() -> None:
 )
 def test_bounds_that_cannot_be_read(texts: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        bounds_of(texts)
+        parse_bounds(texts)
 
 
 def test_the_mean_decides_and_the_interval_is_said() -> None:
     results = evaluate(OLD, TRUTH, ["charR", "ret_size", "Redundancy"])
     mean = results["old", "charR"]
-    low, high = at_least(results, {"charR": mean + 0.01}), at_least(results, {"charR": mean})
+    low, high = (
+        check_bounds(results, {"charR": mean + 0.01}),
+        check_bounds(results, {"charR": mean}),
+    )
     assert [check.passed for check in (*low, *high)] == [False, True]
     assert low[0].sentence.startswith(
         f"old: charR {mean:.4f} is below {mean + 0.01:g} (95 % interv"
     )
     assert low[0].sentence.endswith("8 topics)")
-    (count,) = at_least(results, {"ret_size": 1.0})
+    (count,) = check_bounds(results, {"ret_size": 1.0})
     assert count.sentence == "old: ret_size 130.0000 is at least 1 (8 topics)"  # a sum, no mean
 
 
 def test_no_score_is_not_good_enough() -> None:
     truth = Judgements.from_highlights({t: {"D": {"length": 50}} for t in TOPICS})
-    (check,) = at_least(evaluate(OLD, truth, "charR"), {"charR": 0.0})
+    (check,) = check_bounds(evaluate(OLD, truth, "charR"), {"charR": 0.0})
     assert not check.passed
     assert "has no score" in check.sentence
 
@@ -95,7 +108,7 @@ def test_no_score_is_not_good_enough() -> None:
 
 def checked(new: Run, margin: float = 0.0, *, significantly: bool = True) -> Check:
     found = compare([new, OLD], TRUTH, "charR", baseline="old")
-    (check,) = not_worse(found, {"charR": margin}, significantly=significantly)
+    (check,) = check_not_worse(found, {"charR": margin}, significantly=significantly)
     return check
 
 
@@ -115,14 +128,14 @@ def test_what_is_less_is_better_is_worse_when_it_rises() -> None:
     rows = [("old", t, "T2Ieffort@3", 10.0 + int(t)) for t in TOPICS]
     rows += [("new", t, "T2Ieffort@3", 15.0 + 1.1 * int(t)) for t in TOPICS]
     found = compare(Results.from_tidy(rows, {}), baseline="old")
-    assert not not_worse(found, {"all": 0.0})[0].passed
+    assert not check_not_worse(found, {"all": 0.0})[0].passed
     backwards = compare(Results.from_tidy(rows, {}), baseline="new")
-    assert not_worse(backwards, {"all": 0.0})[0].passed
+    assert check_not_worse(backwards, {"all": 0.0})[0].passed
 
 
 def test_a_saved_run_of_the_same_name_gets_another() -> None:
     saved = evaluate(returned("new", OLD.end.tolist()), TRUTH, ["charR", "charP"])
-    joined, name = with_baseline(evaluate(WORSE, TRUTH, "charR"), saved, "main.json")
+    joined, name = join_baseline(evaluate(WORSE, TRUTH, "charR"), saved, "main.json")
     assert name == "new (baseline)"
     assert joined.runs == ("new", "new (baseline)")
     assert joined.measures == ("charR",)
@@ -131,11 +144,11 @@ def test_a_saved_run_of_the_same_name_gets_another() -> None:
 def test_a_saved_file_must_hold_the_baseline() -> None:
     several = evaluate([OLD, returned("other", [1] * 8)], TRUTH, "charR")
     with pytest.raises(UsageError, match=r"main.json holds 2 runs, old, other"):
-        with_baseline(evaluate(WORSE, TRUTH, "charR"), several, "main.json")
+        join_baseline(evaluate(WORSE, TRUTH, "charR"), several, "main.json")
     own = evaluate(returned("old", [9] * 8), TRUTH, "charR")
-    assert with_baseline(own, several, "main.json")[1] == "old (baseline)"
+    assert join_baseline(own, several, "main.json")[1] == "old (baseline)"
     with pytest.raises(UsageError, match="none in common"):
-        with_baseline(evaluate(WORSE, TRUTH, "charP"), evaluate(OLD, TRUTH, "charR"), "main.json")
+        join_baseline(evaluate(WORSE, TRUTH, "charP"), evaluate(OLD, TRUTH, "charR"), "main.json")
 
 
 # -- assertions ----------------------------------------------------------------------------------
@@ -156,8 +169,8 @@ def test_any_spelling_and_own_columns_will_do() -> None:
         [(r, t, "mine", v) for r, v in (("a", 0.5), ("b", 0.4)) for t in "12"], {}
     )
     found = compare(own, baseline="a")
-    assert not not_worse(found, {"mine": 0.0})[0].passed
-    assert not_worse(found, {"all": 0.0, "mine": 0.2})[0].passed
+    assert not check_not_worse(found, {"mine": 0.0})[0].passed
+    assert check_not_worse(found, {"all": 0.0, "mine": 0.2})[0].passed
 
 
 @pytest.mark.parametrize("form", ["results", "file", "run", "path"])

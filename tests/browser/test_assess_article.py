@@ -274,4 +274,4 @@ def test_a_document_outside_the_pool_is_added_when_it_is_judged(place: Place, ta
     tab.page.locator("#state", has_text="1 passage").wait_for()
     tab.saved()
     assert place.exported("outside") == ["not pooled"]
-    assert place.campaign.in_pool("1", "outside")
+    assert place.campaign.is_pooled("1", "outside")

@@ -17,7 +17,7 @@ from browser.article import (
     serving,
 )
 from browsing import needs_browser
-from foveal.assess.documents import elements_of
+from foveal.assess.documents import read_elements
 from foveal.assess.people import FINAL
 from foveal.collection import Collection, build_index
 
@@ -69,7 +69,7 @@ def test_in_2003_the_element_around_a_pooled_passage_is_graded(tmp_path: Path, t
     for name in ("pooled", "added"):
         (tmp_path / "docs" / f"{name}.xml").write_text(ARTICLE, encoding="utf-8")
     build_index(tmp_path / "docs", tmp_path / "index.fvx")
-    elements = elements_of(Collection.open(tmp_path / "index.fvx"), "pooled")
+    elements = read_elements(Collection.open(tmp_path / "index.fvx"), "pooled")
     start, end = (int(ends[elements.number[P1]]) for ends in (elements.start, elements.end))
     head = {"type": "header", "format": "foveal-run", "version": 1}
     row = {"topic": "1", "doc": "pooled", "rank": 1, "start": start + 1, "end": end - 1}

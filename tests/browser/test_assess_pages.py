@@ -293,6 +293,38 @@ def test_a_server_that_is_gone_is_said(browser: Any, path: Path) -> None:
 # -- organisers -----------------------------------------------------------------------------------
 
 
+def test_an_organiser_assigns_by_tick(olga: Any, url: str, path: Path) -> None:
+    olga.keyboard.press("o")
+    at(olga, "/organise")
+    box = olga.get_by_label("bob judges topic 2")
+    assert box.is_checked()
+    olga.keyboard.press("a")  # ann, topic 1
+    olga.keyboard.press("ArrowRight")
+    olga.keyboard.press("ArrowDown")
+    olga.keyboard.press("Space")
+    olga.locator("#said", has_text="✓ Topic 2 is taken from bob").wait_for()
+    with Campaign.open(path) as campaign:
+        assert campaign.list_assigned("bob") == ("1",)
+    box.click()
+    olga.locator("#said", has_text="✓ Topic 2 is assigned to bob").wait_for()
+    olga.reload()
+    assert olga.get_by_label("bob judges topic 2").is_checked()
+
+
+def test_an_organiser_adds_an_account(olga: Any, browser: Any, url: str) -> None:
+    olga.goto(f"{url}/organise/people")
+    olga.keyboard.press("u")
+    olga.keyboard.type("cyd")
+    for _ in range(3):
+        olga.keyboard.press("Tab")
+    olga.keyboard.type(PASSWORD)
+    olga.keyboard.press("Enter")
+    olga.locator("#users th", has_text="cyd").wait_for()
+    page = arrived(browser, url, "cyd")
+    assert "No topic is assigned to you yet" in page.locator("main").inner_text()
+    page.context.close()
+
+
 def test_what_is_refused_is_said_and_taken_back(olga: Any, url: str, path: Path) -> None:
     olga.goto(f"{url}/organise/people")
     olga.locator("#user-name").fill("final")

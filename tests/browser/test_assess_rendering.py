@@ -18,7 +18,7 @@ from browser.article import JATS, NAMES, Place, Tab, assessed, serving, write_ru
 from browser.barriers import barriers
 from browser.rendered import DOCUMENTS
 from browsing import needs_axe, needs_browser
-from foveal.assess.documents import parsed_elements
+from foveal.assess.documents import make_elements
 from foveal.assess.rendering import keep_attributes, lay_out
 from foveal.collection import build_index
 from foveal.collection.parsing import Recorder
@@ -248,7 +248,7 @@ def test_tables_of_real_articles_are_laid_out_as_their_sources_say(shown: Any) -
             data = held.read()
             recorder = Recorder(keep=keep_attributes)
             text = recorder.add(member.name, data)
-            elements = parsed_elements(recorder.markup())
+            elements = make_elements(recorder.markup())
             made = {**lay_out(elements, text), "text": text, "ordinal": elements.ordinal.tolist()}
             assert page.evaluate("made => render(made)", made), member.name
             cells = html_grid(ET.fromstring(data))

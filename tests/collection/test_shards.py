@@ -150,9 +150,7 @@ def test_a_shard_that_is_missing_or_given_twice(tmp_path: Path) -> None:
 
 def test_a_shard_of_an_index(tmp_path: Path) -> None:
     build_index(directory(tmp_path), tmp_path / "x.fvx")
-    message = (
-        f"{tmp_path / 'x.fvx'}: is an index; expected documents, of which a shard can be taken"
-    )
+    message = f"{tmp_path / 'x.fvx'}: is an index; only documents can be sharded"
     call = lambda: build_index(tmp_path / "x.fvx", tmp_path / "y", shard=Shard(1, 2))  # noqa: E731
     assert refusal(call) == message
 

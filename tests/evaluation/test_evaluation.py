@@ -89,7 +89,7 @@ def test_each_view_of_overlap_is_made_once() -> None:
     (aligned,) = foveal.Evaluation(truth, "charP", overlap="allow").align(run)
     sizes = {overlap: aligned.alignment(overlap).size.tolist() for overlap in Overlap}
     assert sizes == {
-        Overlap.AS_IT_IS: [20, 20, 10],
+        Overlap.UNCHANGED: [20, 20, 10],
         Overlap.UNION: [20, 10, 10],
         Overlap.DISJOINT: [20, 10],
         Overlap.FIRST_PER_DOCUMENT: [20],

@@ -56,7 +56,7 @@ def test_a_truncated_file_names_the_line_where_it_breaks_off(
     path = written(tmp_path, data[: len(data) // 2])
     message = refusal(Source.open, path)
     assert message.startswith(f"{path}:")
-    assert message.endswith(f": the {kind} data break off here; the file is truncated")
+    assert message.endswith(f": the {kind} data end too early; the file is truncated")
 
 
 @codecs

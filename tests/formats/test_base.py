@@ -13,8 +13,8 @@ from foveal.formats import (
     Kind,
     Parsed,
     detect_format,
+    detect_kind,
     find_format,
-    found_kind,
     list_formats,
 )
 from inputs import text_source
@@ -33,7 +33,7 @@ def test_the_example_of_a_format_is_recognised_and_read(form: Format) -> None:
     if not form.example:
         return
     source = text_source(form.example)
-    assert found_kind(source) == form.kind
+    assert detect_kind(source) == form.kind
     assert detect_format(source, form.kind) is form
     parsed = form.parse(source)
     assert parsed.problems == []

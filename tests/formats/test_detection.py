@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import foveal
-from foveal.formats import kind_of
+from foveal.formats import find_kind
 from inputs import fault, highlights, refusal, text_source
 
 READERS = {
@@ -38,7 +38,7 @@ KINDS["results"] = ('{"meta":{},\n"results":[]}',)
     ("text", "kind"), [(text, kind) for kind, texts in KINDS.items() for text in texts]
 )
 def test_the_kind_of_a_file_is_told_from_its_content(text: str, kind: str) -> None:
-    assert kind_of(text_source(text)) == kind
+    assert find_kind(text_source(text)) == kind
     for other, read in READERS.items():
         if other != kind:
             assert fault(read, text_source(f"\n{text}")) == (f"{other}.format", 2)
@@ -68,7 +68,7 @@ def test_what_cannot_be_read_is_refused(kind: str, text: str, code: str, line: i
 
 @pytest.mark.parametrize("text", ["", "one two", "<html/>", "{}}", "[1]"])
 def test_a_file_of_no_known_kind_is_refused(text: str) -> None:
-    message = refusal(kind_of, text_source(text))
+    message = refusal(find_kind, text_source(text))
     assert message == "x: not recognised; expected a run, judgements or topics"
 
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import foveal
-from foveal.formats.columns import without_panics
+from foveal.formats.columns import catch_panics
 from inputs import fault, read_run, refusal, results, run_losses
 
 BASE: dict[str, Any] = {"topic": ["1", "1"], "doc": ["A", "B"], "start": [0, 5], "end": [9, 8]}
@@ -101,9 +101,9 @@ def test_a_damaged_file_is_told_in_one_sentence_of_ours(capfd: pytest.CaptureFix
 
 
 def test_nothing_is_printed_while_a_file_is_read(capfd: pytest.CaptureFixture[str]) -> None:
-    with without_panics():
+    with catch_panics():
         os.write(2, b"first\n")
-    with suppress(ValueError), without_panics():
+    with suppress(ValueError), catch_panics():
         os.write(2, b"second\n\nthread 'x' (7) panicked at here:\nwhy\n")
         raise ValueError
     os.write(2, b"third\n")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.formats import found_kind
+from foveal.formats import detect_kind
 from foveal.model import Topic
 from inputs import (
     JUDGEMENT_FORMATS,
@@ -196,7 +196,7 @@ def test_what_a_format_cannot_hold_is_refused(
     path = tmp_path / "out"
     path.write_text("old")
     source = text_source(text)
-    is_run = found_kind(source) == "run"
+    is_run = detect_kind(source) == "run"
     read, write = (foveal.read_run, foveal.write_run)
     if not is_run:
         read, write = (foveal.read_judgements, foveal.write_judgements)

@@ -32,7 +32,7 @@ def value(run: str, measure: str, *, union: bool = False) -> float:
     results = parse_run(" ".join(PLACES.get(item, item) for item in run.split()))
     gold = Gold(Judgements.from_highlights(JUDGEMENTS).combined())
     run = Run.from_frame(results, name="toy")
-    overlap = Overlap.UNION if union else Overlap.AS_IT_IS
+    overlap = Overlap.UNION if union else Overlap.UNCHANGED
     return float(parse_measure(measure).score_topics(Alignment(run, gold, overlap))[0])
 
 

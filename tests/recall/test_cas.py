@@ -28,9 +28,9 @@ from foveal.nexi import (
     Path,
     Step,
     Term,
+    list_tags,
     matches,
     parse,
-    tags_of,
 )
 from foveal.nexi.query import Clause
 from foveal.recall.cas_topics import INTERPRETATIONS, select_elements
@@ -532,7 +532,7 @@ class Naive:
     @staticmethod
     def leads(anchor: str, path: Path, element: str) -> bool:
         below = element.startswith(f"{anchor}/")
-        return below and matches(path, tags_of(element[len(anchor) :]))
+        return below and matches(path, list_tags(element[len(anchor) :]))
 
     def truth(self, clause: Clause | None, element: str | None, last: bool) -> bool:
         """Whether a clause holds in an element; in none, only what is no condition does."""
@@ -613,7 +613,7 @@ def test_fast_and_naive_agree_and_interpretations_nest(
         for doc, tree in docs.items()
     }
     assert stay["VS"].tolist() == [fit[judgements.doc[int(i)]] for i in row]
-    assert stay["SV"].tolist() == [matches(query.target, tags_of(x)) for x in xpath]
+    assert stay["SV"].tolist() == [matches(query.target, list_tags(x)) for x in xpath]
 
 
 @settings(max_examples=25)
@@ -639,7 +639,7 @@ def test_targets_of_many_elements(targets: list[Path], seed: int) -> None:
     row = random.integers(0, len(judgements), n)
     groups = (frozenset({"b", "c"}), frozenset({"c", "z"}))
     expected = [
-        matches(targets[judgements.topic[i]], tags_of(xpath), groups)
+        matches(targets[judgements.topic[i]], list_tags(xpath), groups)
         for i, xpath in zip(row.tolist(), xpaths, strict=True)
     ]
     stay = select_elements("SV", topics, judgements, row, pl.Series(xpaths), classes=groups)

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from foveal.errors import Problem, UsageError, some
+from foveal.errors import Problem, UsageError, shorten_list
 from foveal.files.source import Source
 from foveal.formats.columns import parse_results
 from foveal.formats.jsonl import build_judgements
@@ -99,13 +99,13 @@ def run_of(
     >>> run_of({"1": [("d1", 20, 40)], "2": []}).topics_without_results
     ('2',)
     """
-    locator, frame = TextLocator(texts, unplaced=unplaced), frame_of(results)
+    locator, frame = TextLocator(texts, unplaced=unplaced), make_frame(results)
     if name is None and frame is not None and "run" in frame.columns and len(frame):
         names = frame["run"].cast(pl.String).unique(maintain_order=True).to_list()
         if len(names) > 1:
             raise UsageError(
-                f"the frame names the runs {some([*map(str, names)])}; expected one name in all "
-                "rows. foveal.evaluate takes several runs"
+                f"the frame names the runs {shorten_list([*map(str, names)])}; expected one name "
+                "in all rows. foveal.evaluate takes several runs"
             )
         name = names[0]
     name = name or "run"
@@ -121,7 +121,7 @@ def run_of(
         start, end = (pl.when(~whole).then(name) for name in ("start", "end"))
         rows = rows.with_columns(start=start.otherwise(0), end=end.otherwise("size"))
     rows = rows.with_columns(bep=pl.lit(None, dtype=pl.Int64))
-    run: Run = parse_results(RowTable(rows), Source(name, b"", ""), name=name).checked()
+    run: Run = parse_results(RowTable(rows), Source(name, b"", ""), name=name).get_content()
     lists = results.items() if isinstance(results, Mapping) else ()
     nothing = tuple(str(topic) for topic, own in lists if not own)
     length = None if texts is None else rows["size"].to_numpy()[run.line - 1]
@@ -140,7 +140,7 @@ def runs_of(results: Any) -> list[Run | str | Path]:
     >>> runs_of(frame)
     [<Run 'a': 1 results, 1 topics>, <Run 'b': 1 results, 1 topics>]
     """
-    frame = frame_of(results)
+    frame = make_frame(results)
     if frame is not None and "run" in frame.columns:
         return [run_of(own) for own in frame.partition_by("run", maintain_order=True)]
     if isinstance(results, (Run, str, Path)):
@@ -152,7 +152,7 @@ def runs_of(results: Any) -> list[Run | str | Path]:
     if items and all(isinstance(item, (Run, str, Path)) for item in items):
         return items
     for item in items:
-        if frame_of(item) is not None or (isinstance(item, Mapping) and not is_row(item)):
+        if make_frame(item) is not None or (isinstance(item, Mapping) and not is_row(item)):
             raise UsageError(
                 "runs of Python objects in a list have no names; give each its own: "
                 "foveal.run_of(results, name=...)"
@@ -191,7 +191,7 @@ def judgements_of(
     rows, notes = _place_rows(rows, name, TextLocator(texts), is_judged=True)
     lists = objects.items() if isinstance(objects, Mapping) else ()
     if empty := [str(topic) for topic, own in lists if not own]:
-        notes = (f"topics without any judgement, left out: {some(empty)}", *notes)
+        notes = (f"topics without any judgement, left out: {shorten_list(empty)}", *notes)
     rows = rows.with_columns(length=pl.coalesce("length", "size"))
     extra = dict.fromkeys(("topics_without_documents", "unanswerable"), frozenset(unanswerable))
     return group_spans(rows, Source(name, b"", ""), notes=notes, **extra)
@@ -275,7 +275,7 @@ def read_rows(objects: Any, name: str, doc: DocOf = None, *, is_run: bool) -> pl
 
     A column ``line`` has the number of each object.
     """
-    columns, frame = _OF_RUN if is_run else OF_JUDGEMENTS, frame_of(objects)
+    columns, frame = _OF_RUN if is_run else OF_JUDGEMENTS, make_frame(objects)
     problems, found = list[Problem](), list[dict[str, Any]]()
     table: dict[str, Any]
     if frame is not None:
@@ -422,7 +422,7 @@ def _describe(value: Any) -> str:
         return "an integer of thousands of digits"
 
 
-def frame_of(table: Any) -> pl.DataFrame | None:
+def make_frame(table: Any) -> pl.DataFrame | None:
     """Return a Polars or pandas frame as one of Polars; None for anything else.
 
     pandas is not imported, and neither is pyarrow, which Polars would need for it.
@@ -451,8 +451,8 @@ def _pick_columns(
     for column in ("topic", "doc"):
         if not found[column]:
             raise UsageError(
-                f"the frame has no column for the {column}: {some(frame.columns)}; expected "
-                f"{' or '.join(usual[column][:5])}"
+                f"the frame has no column for the {column}: {shorten_list(frame.columns)}; "
+                f"expected {' or '.join(usual[column][:5])}"
             )
     nothing = pl.Series([None] * len(frame))
     return {column: frame[own[0]] if own else nothing for column, own in found.items()}

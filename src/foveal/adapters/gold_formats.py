@@ -21,7 +21,7 @@ import msgspec
 import polars as pl
 
 from foveal.adapters.from_objects import COLUMNS, OF_JUDGEMENTS, group_spans
-from foveal.errors import InputError, UsageError, some
+from foveal.errors import InputError, UsageError, shorten_list
 from foveal.files.source import Source, first_lines
 from foveal.formats import trec_genomics
 from foveal.formats.locate import MOVED, NEAR, TextLocator, TextSpan
@@ -86,8 +86,8 @@ class Entry:
 class GoldFile:
     """A file of gold data, and what its reader finds: topics, spans, texts, counts of the unread.
 
-    Topics have a title and a line. Spans have further columns of judgements beside them, and the
-    path in the file; one without offsets and quote is a judged document.
+    Topics have a title and a line. Spans also have further columns of judgements, and the path in
+    the file; one without offsets and quote is a judged document.
     """
 
     source: Source
@@ -195,7 +195,7 @@ def build_judgements(
     notes = {
         f"quotes moved to the only place within {NEAR} characters: {moved}": moved,
         f"quotes left out because they do not match their text: {len(dropped)}": dropped,
-        f"questions left out with their quotes: {len(lost)} ({some(lost)})": lost,
+        f"questions left out with their quotes: {len(lost)} ({shorten_list(lost)})": lost,
     }
     judgements = group_spans(
         pl.DataFrame(rows, schema={name: COLUMNS[name] for name in (*OF_JUDGEMENTS, "line")}),
@@ -379,7 +379,7 @@ def _read_qasper(gold: GoldFile) -> None:
 
 def _read_genomics(gold: GoldFile) -> None:
     """Passages in the order of the file, with their aspects; topics have no words."""
-    table = trec_genomics.tabulate_gold(gold.source).checked()
+    table = trec_genomics.tabulate_gold(gold.source).require_valid()
     for topic, doc, line, start, end, aspects in table.frame.iter_rows():
         where = Entry(gold, None, line, f"line {line}")
         gold.ask(topic, None, where, again=True)
@@ -691,10 +691,10 @@ def _read(path: str | Path | Source, name: str | None) -> GoldFile:
 
 
 def read_embedded_texts(path: str | Path | Source, name: str) -> dict[str, str]:
-    """Return the documents that gold data holds, or has beside it (BEIR): name to text."""
+    """Return the documents that gold data holds, or its folder holds (BEIR): name to text."""
     gold = _read(path, name)
     texts = _read_beside(gold, "corpus.jsonl", "title", "text") if name == "beir" else gold.texts
     if not texts:
-        message = f"no documents in the file, as {name} may have, or in corpus.jsonl beside it"
+        message = f"no documents in the file, as {name} may have, or in corpus.jsonl in its folder"
         raise InputError.at("gold.files", gold.source.path, None, message)
     return {doc: text.strip() for doc, text in texts.items()} if name == "beir" else texts

@@ -15,7 +15,7 @@ from foveal import spans
 from foveal._version import __version__
 from foveal.collection import Collection
 from foveal.collection.placement import place_judgements
-from foveal.errors import UsageError, counted, some
+from foveal.errors import UsageError, plural, shorten_list
 from foveal.formats import read_judgements
 from foveal.model import UNKNOWN, Judgements, Provenance
 from foveal.model.result_object import Result
@@ -102,7 +102,7 @@ class Agreement(Result):
         kappa, f1 = self.value("kappa"), self.value("f1")
         if math.isnan(kappa):
             return "The assessors have no text in common on which agreement is defined."
-        topics = counted(int(self.value("topics")), "topic")
+        topics = plural(int(self.value("topics")), "topic")
         return (
             f"Highlighted characters of {len(self.assessors)} assessors, pooled over {topics}: "
             f"kappa {kappa:.4f}, F1 {f1:.4f}."
@@ -197,7 +197,7 @@ def agreement(
     if topics is not None:
         wanted = list(topics)
         if unknown := [topic for topic in wanted if topic not in given.topics]:
-            raise UsageError(f"topics wanted but not judged: {some(unknown)}")
+            raise UsageError(f"topics wanted but not judged: {shorten_list(unknown)}")
         given = given.for_topics(wanted)
     if len(given.assessors) < 2:
         raise UsageError(
@@ -259,7 +259,7 @@ class _SideBySide:
         if not shared.any():
             raise UsageError(
                 f"no document was judged by two of the {len(code)} assessors "
-                f"({some(self.assessors)}) for the same topic; there is nothing to compare"
+                f"({shorten_list(self.assessors)}) for the same topic; there is nothing to compare"
             )
         rows = {"document": judgements.pair, "assessor": assessor, "row": np.arange(len(assessor))}
         frame = pl.DataFrame(rows).filter(pl.Series(shared))
@@ -317,7 +317,7 @@ class _SideBySide:
         np.maximum.at(extent, owner, end)
         base = spans.lay_out(extent)
         start, end = start + base[owner], end + base[owner]
-        low, high = spans.at_least(start, end, 2)
+        low, high = spans.find_covered(start, end, 2)
         couple = np.searchsorted(base, low, side="right") - 1
         of, met = spans.pair_overlaps(start[:n], end[:n], start[n:], end[n:])
         met += n

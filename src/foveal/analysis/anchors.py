@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from foveal._version import __version__
-from foveal.errors import InputError, Problem, UsageError, counted
+from foveal.errors import InputError, Problem, UsageError, plural
 from foveal.formats.locate import Normalised, Place, occurrences
 from foveal.model import UNKNOWN, Judgements
 from foveal.model.result_object import Result
@@ -217,7 +217,7 @@ class Anchors(Result):
         """Return how many spans still have their text."""
         state = "All" if self.is_sound else "Not all"
         found = ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
-        return f"{state} judged text is in its place: {counted(len(self.found), 'span')}, {found}."
+        return f"{state} judged text is in its place: {plural(len(self.found), 'span')}, {found}."
 
     def tables(self) -> list[Table]:
         """Return how many spans are of each kind, and the spans that are not in their place."""
@@ -240,7 +240,7 @@ class Anchors(Result):
 
     # -- repair ----------------------------------------------------------------------------------
 
-    def repaired(self, *, quote: bool = False) -> Repair:
+    def repair(self, *, quote: bool = False) -> Repair:
         """Move spans to their present places, and entry points with them.
 
         Nothing is guessed: ambiguous, changed and lost spans stay as they are and are listed. A
@@ -271,13 +271,13 @@ class Anchors(Result):
                 if own.kind == NO_QUOTE:
                     reason = own.note or "no quote, and the document has changed"
                 what = f"span [{start[span]},{end[span]}) of document {owners[span]!r}"
-                text = f"{what} left as it is: {reason}"
+                text = f"{what} not moved: {reason}"
                 left.append(truth.problem("anchors.span", int(truth.row[span]), text))
         for row in np.flatnonzero(truth.bep >= 0).tolist():
             shift = self._shift_entry(row)
             if shift is None:
-                what = f"best entry point {bep[row]} of document {truth.doc[row]!r} left as it is"
-                text = f"{what}: the spans around it do not tell its new place"
+                what = f"best entry point {bep[row]} of document {truth.doc[row]!r} not moved"
+                text = f"{what}: the spans around it do not show its new place"
                 left.append(truth.problem("anchors.bep", row, text))
             bep[row] += shift or 0
         reach = np.maximum(bep, 0)
@@ -338,7 +338,7 @@ def verify(
     >>> line = '{"topic":"1","doc":"d","spans":[{"start":0,"end":5,"quote":"to be"}]}'
     >>> truth = read_judgements(Source.of_text(line, "j.jsonl"))
     >>> anchors = verify(truth, {"d": "Is it to be or not?"})
-    >>> anchors.counts["moved"], anchors.repaired().judgements.start.tolist()
+    >>> anchors.counts["moved"], anchors.repair().judgements.start.tolist()
     (1, [6])
     """
     path = judgements.sources[0].path
@@ -372,7 +372,7 @@ def verify(
                 before, after = text[max(start - CONTEXT, 0) : start], text[end : end + CONTEXT]
                 quoted[span] = (text[start:end], before, after)
     if not lengths and len(judgements):
-        names = f"{counted(len(spans), 'judged document')} ({judgements.doc[0]}, ...)"
+        names = f"{plural(len(spans), 'judged document')} ({judgements.doc[0]}, ...)"
         text = f"none of the {names} is among the texts; their documents or names are others"
         raise InputError.at("anchors.mismatch", path, None, text)
     return Anchors(judgements, tuple(found), lengths, frozenset(changed), quoted)

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from foveal._version import __version__
-from foveal.errors import InputError, UsageError, counted, some
+from foveal.errors import InputError, UsageError, plural, shorten_list
 from foveal.evaluation.evaluation import score_measures
 from foveal.evaluation.preparation import Options, align_run
 from foveal.measures import Cutoff, Measure, OverlapRule, all_measures, parse_measures
@@ -70,7 +70,7 @@ class ListKind(Enum):
     ELEMENTS = "elements"
 
     @classmethod
-    def of(cls, measure: Measure) -> ListKind:
+    def choose(cls, measure: Measure) -> ListKind:
         if measure.structural:
             return cls.ELEMENTS
         if measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT:
@@ -127,7 +127,7 @@ class AxiomCampaign(NamedTuple):
         """The relevant passages."""
         return tuple(ListedResult(d, s, e) for d, spans in self.relevant.items() for s, e in spans)
 
-    def whole(self, doc: str) -> ListedResult:
+    def make_whole(self, doc: str) -> ListedResult:
         """Return a whole document as a list of this kind has it."""
         path = "/a[1]" if self.kind is ListKind.ELEMENTS else None
         return ListedResult(doc, 0, LENGTHS[doc], path)
@@ -249,7 +249,7 @@ class AxiomCampaigns:
             for topic, results in zip(self.topics, lists, strict=True)
             for result in results or ()
         ]
-        rows.append((_OTHER, *self.campaigns[0].whole("X")))
+        rows.append((_OTHER, *self.campaigns[0].make_whole("X")))
         types = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
         frame = pl.DataFrame(rows, schema=types | {"xpath": pl.String}, orient="row")
         own = frame if self.kind is ListKind.ELEMENTS else frame.drop("xpath")
@@ -286,14 +286,14 @@ def _exchange(
     return _pick([(*results[:i], b, a, *results[i + 2 :]) for i, (a, b) in pairs], rng)
 
 
-def _bounded(campaign: AxiomCampaign, rng: Rng) -> ResultList:
+def _repeat_and_overlap(campaign: AxiomCampaign, rng: Rng) -> ResultList:
     """Whatever a list returns, overlapping text and repeats included, its score lies within the
     range that the measure declares, or the list is refused. Where no upper end is declared, it is
     the full score; where there is none either, the axiom does not apply.
     """
     found: list[ListedResult] = []
     for result in campaign.results:  # every result twice, and one that overlaps it
-        other = campaign.whole(result.doc)
+        other = campaign.make_whole(result.doc)
         if campaign.kind is not ListKind.ELEMENTS:
             other = other._replace(start=int(rng.integers(0, result.end)))
         found += [result, result, other]
@@ -301,16 +301,16 @@ def _bounded(campaign: AxiomCampaign, rng: Rng) -> ResultList:
 
 
 def _duplicate(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
-    """A result that stands in the list twice, right after itself, does not make the score better;
-    or the list is refused.
+    """Repeating a result right after itself does not make the score better, or the list is
+    refused.
     """
     results = campaign.results
     return _pick([(*results[: i + 1], *results[i:]) for i in range(len(results))], rng)
 
 
 def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
-    """A result that is relevant throughout, or nowhere, is cut into two that stand one after the
-    other with nothing between them. The score does not get better; it may get worse where ranks
+    """A result that is relevant throughout, or nowhere, is cut into two neighbours with nothing
+    between them. The score does not get better; it may get worse where ranks
     count, since the halves take two. Text that is relevant in part is not cut: to return its
     relevant half first is a better list. Lists that grow beyond a rank cut-off are not looked at.
     """
@@ -326,10 +326,10 @@ def _split(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return (*results[:at], *cut.cut(middle), *results[at + 1 :])
 
 
-def _order(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
-    """Two results of one document that stand side by side change places. Where results of a
-    document stand together by rule, the score stays the same; in other lists it stays the same if
-    both are of one size and relevant throughout, or nowhere, and assessed alike.
+def _swap_neighbours(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+    """Two neighbouring results of one document change places. Where a rule keeps the results of a
+    document together, the score stays the same; in other lists it stays the same if both are of
+    one size and relevant throughout, or nowhere, and assessed alike.
     """
 
     def are_alike(a: ListedResult, b: ListedResult) -> bool:
@@ -342,14 +342,14 @@ def _order(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return _exchange(campaign.results, are_alike, rng)
 
 
-def _document(campaign: AxiomCampaign, _: Rng) -> ResultList:
+def _move_documents(campaign: AxiomCampaign, _: Rng) -> ResultList:
     """Every result is moved to the same offsets of another document, one without anything relevant.
     The score is the worst there is.
     """
     return tuple(r._replace(doc=TWINS[r.doc]) for r in campaign.results if r.doc in TWINS)
 
 
-def _touching(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+def _fill_gaps(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """All results lie between the relevant passages of relevant documents, from the end of one to
     the start of the next or to an end of the document, and share no character with them; of
     elements, they hold nothing relevant. The score is the worst there is.
@@ -367,14 +367,12 @@ def _touching(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     return tuple(found) or None
 
 
-def _missing(_: AxiomCampaign, __: Rng) -> ResultList:
-    """A judged topic of which the run returns nothing has the worst score there is, and is not left
-    out.
-    """
+def _return_nothing(_: AxiomCampaign, __: Rng) -> ResultList:
+    """A judged topic without any result has the worst score there is, and is not left out."""
     return ()
 
 
-def _ideal(campaign: AxiomCampaign, _: Rng) -> ResultList | None:
+def _return_ideal(campaign: AxiomCampaign, _: Rng) -> ResultList | None:
     """A list of exactly the relevant passages, document by document, has the full score that the
     measure declares; where a document has one result, it is the first passage. Which elements are
     ideal is for a measure to decide, so that it does not apply to lists of elements.
@@ -386,19 +384,19 @@ def _ideal(campaign: AxiomCampaign, _: Rng) -> ResultList | None:
     return campaign.passages
 
 
-def _tail(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+def _add_tail(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
     """A document without anything relevant is returned after all others. The score does not get
     better.
     """
     used = [result.doc for result in campaign.results]
-    others = [campaign.whole(doc) for doc in TWINS.values() if doc not in used]
+    others = [campaign.make_whole(doc) for doc in TWINS.values() if doc not in used]
     return _pick([(*campaign.results, other) for other in others], rng)
 
 
-def _swap(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
-    """A result of a document without anything relevant stands right before one that is relevant
-    throughout; they change places. The score does not get worse. Where results of a document stand
-    together, both are the only ones of their documents.
+def _swap_useless(campaign: AxiomCampaign, rng: Rng) -> ResultList | None:
+    """A result of a document without anything relevant comes right before one that is relevant
+    throughout; they change places. The score does not get worse. Where results of a document are
+    kept together, both are the only ones of their documents.
     """
     docs = [result.doc for result in campaign.results]
 
@@ -425,16 +423,16 @@ class Axiom(NamedTuple):
 
 
 AXIOMS = (
-    Axiom("bounded", "within", _bounded),
+    Axiom("bounded", "within", _repeat_and_overlap),
     Axiom("duplicate", "not better", _duplicate),
     Axiom("split", "not better", _split),
-    Axiom("order", "same", _order),
-    Axiom("document", "worst", _document),
-    Axiom("touching", "worst", _touching),
-    Axiom("missing", "worst", _missing),
-    Axiom("ideal", "ideal", _ideal),
-    Axiom("tail", "not better", _tail),
-    Axiom("swap", "not worse", _swap),
+    Axiom("order", "same", _swap_neighbours),
+    Axiom("document", "worst", _move_documents),
+    Axiom("touching", "worst", _fill_gaps),
+    Axiom("missing", "worst", _return_nothing),
+    Axiom("ideal", "ideal", _return_ideal),
+    Axiom("tail", "not better", _add_tail),
+    Axiom("swap", "not worse", _swap_useless),
 )
 """The axioms in their order."""
 
@@ -518,18 +516,23 @@ class Axioms(Result):
     def summary(self) -> str:
         """Return which measures fail an axiom that they should satisfy."""
         failed = [f"{verdict.measure} ({verdict.axiom})" for verdict in self.failed]
-        return f"Failed: {some(failed, _MOST_NAMED)}." if failed else "No axiom fails unexpectedly."
+        if not failed:
+            return "No axiom fails unexpectedly."
+        return f"Failed: {shorten_list(failed, _MOST_NAMED)}."
 
     def tables(self) -> list[Table]:
         """Return the verdicts, and the counterexamples if there are any."""
-        tried = f"{counted(self.meta['campaigns'], 'campaign')} (seed {self.meta['seed']})"
+        tried = f"{plural(self.meta['campaigns'], 'campaign')} (seed {self.meta['seed']})"
         reasons: dict[str, list[str]] = {}
         for measure, axiom, verdict, _, reason, *_ in self.verdicts:
             if verdict in (BY_DESIGN, NOT_APPLICABLE):
                 reasons.setdefault(f"{_SIGNS[verdict]} {axiom}: {reason}", []).append(measure)
         notes = (
             f"yes: no counterexample among {tried}; NO: fails; (no): by design; -: does not apply.",
-            *(f"{reason} [{some(names, _MOST_NAMED)}]." for reason, names in reasons.items()),
+            *(
+                f"{reason} [{shorten_list(names, _MOST_NAMED)}]."
+                for reason, names in reasons.items()
+            ),
             *(f"{measure} is marked unsound: {why}." for measure, why in self.unsound.items()),
         )
         signs = {
@@ -539,7 +542,7 @@ class Axioms(Result):
             ("measure", *(axiom.name for axiom in AXIOMS)),
             tuple((measure, *own) for measure, own in signs.items()),
             labels=len(AXIOMS) + 1,
-            title=f"Axioms: {counted(len(self.measures), 'measure')}",
+            title=f"Axioms: {plural(len(self.measures), 'measure')}",
             notes=notes,
             name="axioms",
         )
@@ -595,7 +598,7 @@ def axioms(
         raise UsageError(f"no measure given; name measures, or {ALL} of them")
     found: dict[tuple[str, str], AxiomVerdict] = {}
     for kind in ListKind:
-        own = [measure for measure in chosen if ListKind.of(measure) is kind]
+        own = [measure for measure in chosen if ListKind.choose(measure) is kind]
         if not own:
             continue
         lab = AxiomCampaigns(kind, campaigns, seed)
@@ -640,9 +643,9 @@ def _judge(
     }
     lowest, highest = allowed[axiom.expected]
     if axiom.expected != "within" and measure.higher_is_better is None:
-        return verdict._replace(reason="neither more nor less of it is better")
+        return verdict._replace(reason="it has no better direction")
     if axiom.expected not in ("within", "same") and not measure.higher_is_better:
-        return verdict._replace(reason="it measures repeated or read text, not what is found")
+        return verdict._replace(reason="it measures repeated or read text, not relevant text")
     if highest is None:
         return verdict._replace(reason="it declares no full score")
     if isinstance(after, str):

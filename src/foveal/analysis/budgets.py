@@ -334,4 +334,4 @@ def _count_tokens(tokeniser: Tokeniser, text: str) -> int:
         return len(found)
     if isinstance(found, (int, float, np.number)) and 0 <= found < np.inf:
         return math.ceil(found)
-    raise UsageError(f"the tokeniser returns {found!r:.60}; expected the tokens or their number")
+    raise UsageError(f"the tokeniser returned {found!r:.60}; expected the tokens or their number")

@@ -15,7 +15,7 @@ from foveal.analysis import significance
 from foveal.analysis.pairs import Pairs, TestSettings
 from foveal.analysis.score_matrix import ScoreMatrix, select_labels
 from foveal.analysis.tasks import take_or_score
-from foveal.errors import UsageError, counted, some
+from foveal.errors import UsageError, plural, shorten_list
 from foveal.evaluation.evaluation import RunLike
 from foveal.measures import Measure
 from foveal.model import Judgements, Results
@@ -116,7 +116,7 @@ class Comparison(Result):
     def _describe_lead(self, pairs: Pairs) -> str:
         """Compare the best run with the next one by a measure, or with the baseline."""
         settings, measure, names = self.settings, pairs.measure, self.runs
-        topics = counted(len(pairs.scores.topics), "topic")
+        topics = plural(len(pairs.scores.topics), "topic")
         if pairs.is_too_small:
             return f"Too few topics to say who leads by {measure} ({len(pairs.scores.topics)})."
         best, other = pairs.order[:2].tolist()
@@ -362,11 +362,13 @@ def compare(
     results = Results.joined(take_or_score(runs, judgements, measures, options))
     names = results.runs
     if len(names) < 2:
-        raise UsageError(f"one run to compare ({some(names)}); expected at least two")
+        raise UsageError(f"only one run to compare ({shorten_list(names)}); expected at least two")
     first, second = np.triu_indices(len(names), 1)
     if baseline is not None:
         if baseline not in names:
-            raise UsageError(f"no run {baseline!r} to be the baseline; there are {some(names)}")
+            raise UsageError(
+                f"no run {baseline!r} for the baseline; the runs are {shorten_list(names)}"
+            )
         place = names.index(baseline)
         first = np.delete(np.arange(len(names)), place)
         second = np.full_like(first, place)
@@ -375,7 +377,7 @@ def compare(
     left_out: dict[str, list[str]] = {}
     for measure in results.measures:
         scores = ScoreMatrix.from_results(results, measure)
-        topics, remark = counted(len(scores.topics), "topic"), ""
+        topics, remark = plural(len(scores.topics), "topic"), ""
         if scores.averages_others:
             remark = "not compared, a mean of other measures, which has no values by topic"
         elif len(scores.topics) < 2:
@@ -383,7 +385,7 @@ def compare(
         else:
             if scores.left_out:
                 left_out[measure] = list(scores.left_out)
-                shown = f"{len(scores.left_out)}: {some(scores.left_out)}"
+                shown = f"{len(scores.left_out)}: {shorten_list(scores.left_out)}"
                 remark = f"topics on which some run has no score, not compared, {shown}"
             groups = 1 if scores.group is None else len(results.meta["groups"])
             # Intervals of groups hold for all groups together with the asked confidence.
@@ -393,7 +395,7 @@ def compare(
             found.append(Pairs(scores, first, second, own_settings, groups, extremes))
         if remark:
             noted.setdefault(remark, []).append(measure)
-    warnings = [f"{some(labels)}: {remark}" for remark, labels in noted.items()]
+    warnings = [f"{shorten_list(labels)}: {remark}" for remark, labels in noted.items()]
     if not found:
         raise UsageError("; ".join(warnings) or "no measure to compare the runs by")
     meta = {

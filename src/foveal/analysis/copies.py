@@ -19,7 +19,7 @@ import polars as pl
 
 from foveal.adapters import judgements_of
 from foveal.analysis.projection import Segmentation
-from foveal.errors import InputError, UsageError, some
+from foveal.errors import InputError, UsageError, shorten_list
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
@@ -189,7 +189,7 @@ def _merge_in_judgements(judgements: Judgements, copies: Copies) -> Judgements:
         raise UsageError("judgements of whole documents have no text that copies could repeat")
     has_labels = judgements.sets is not None or judgements.slots is not None
     if judgements.several_assessors and has_labels:
-        names = some(judgements.assessors)
+        names = shorten_list(judgements.assessors)
         raise UsageError(
             "evidence sets and slots of several assessors cannot be moved together; choose one "
             f"assessor with judgements.of_assessor(name): {names}"

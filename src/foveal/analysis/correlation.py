@@ -21,7 +21,7 @@ import polars as pl
 from foveal._version import __version__
 from foveal.analysis.score_matrix import ScoreMatrix, compute_ranking_scores, parse_label
 from foveal.analysis.tasks import group_by_task, take_or_score
-from foveal.errors import UsageError, counted, some
+from foveal.errors import UsageError, plural, shorten_list
 from foveal.evaluation import evaluate
 from foveal.evaluation.evaluation import RunLike
 from foveal.measures import Measure
@@ -170,7 +170,7 @@ class RankingPair(NamedTuple):
 def select_rankable(
     tasks: Mapping[str, Results], notes: list[str], *, by_topics: bool = False
 ) -> dict[str, Results]:
-    """Keep tasks with at least two runs, and measures that rank all of them; note what is left out.
+    """Keep tasks with at least two runs, and measures that rank all of them; note the others.
 
     With `by_topics` a measure needs values on two topics, and means of other measures have none.
     """
@@ -198,7 +198,7 @@ def select_rankable(
             dropped.setdefault(f"{prefix}not used, {reason}", []).append(label)
         if kept:
             found[task] = results.only(kept)
-    remarks = [f"{reason}: {some(names)}" for reason, names in dropped.items()]
+    remarks = [f"{reason}: {shorten_list(names)}" for reason, names in dropped.items()]
     if not found:
         raise UsageError("; ".join(remarks) or "no runs to rank; expected at least two")
     notes += remarks
@@ -430,7 +430,7 @@ class Correlations(Result):
         )
 
     def _count_runs(self) -> str:
-        return counted(sum(map(len, self.tasks.values())), "run")
+        return plural(sum(map(len, self.tasks.values())), "run")
 
     def graphs(self) -> list[Matrix]:
         """Return a heat map for each coefficient; none by topics."""
@@ -501,10 +501,10 @@ def correlate(
         raise UsageError(f"unknown comparison {by!r}; expected {' or '.join(_BY)}")
     if not names or not set(names) <= set(COEFFICIENTS):
         raise UsageError(
-            f"coefficients {names} are not possible; expected some of {some([*_NAMES])}"
+            f"coefficients {names} are not possible; expected some of {shorten_list([*_NAMES])}"
         )
     if samples < 1:
-        raise UsageError(f"{samples} samples asked for; expected at least 1")
+        raise UsageError(f"{samples} samples requested; expected at least 1")
     notes: list[str] = []
     presets = [task] if isinstance(task, str) else list(task)
     parts = take_or_score(

@@ -24,7 +24,7 @@ from foveal.analysis.score_tables import tabulate_scores
 from foveal.analysis.significance import t_test
 from foveal.collection import Collection
 from foveal.collection.element_index import open_cached
-from foveal.errors import InputError, UsageError, some
+from foveal.errors import InputError, UsageError, shorten_list
 from foveal.evaluation import Options, evaluate, find_preset
 from foveal.evaluation.preparation import select_judgements
 from foveal.formats import read_judgements, read_topics
@@ -125,9 +125,9 @@ def simulate(
     docs, kept, skipped = _rank_documents(combined, index)
     nothing = [topic for topic in combined.topics if topic not in {*kept, *skipped}]
     if nothing:
-        notes.append(f"topics left out, nothing relevant: {some(nothing, 20)}")
+        notes.append(f"topics left out, nothing relevant: {shorten_list(nothing, 20)}")
     if skipped:
-        notes.append(f"topics left out, no non-relevant document: {some(skipped, 20)}")
+        notes.append(f"topics left out, no non-relevant document: {shorten_list(skipped, 20)}")
     sets = _list_parts(combined, docs, index)
     inserted = sets["SLD"].join(docs.filter(place=0), on="unit", how="semi")
     begins = sets["S"].group_by("unit").agg(start=pl.col("start").min(), end=pl.col("start").min())
@@ -137,7 +137,7 @@ def simulate(
         bare = begins.join(own, on="unit", how="anti")
         if len(bare):
             what = "kept without text" if empty == "keep" else "left out"
-            lost = f"relevant documents of which nothing is returned, {what}: {len(bare)}"
+            lost = f"relevant documents with nothing returned, {what}: {len(bare)}"
             notes.append(f"{part}: {lost}")
         if empty == "keep":
             own = pl.concat([own, bare], how="diagonal")
@@ -403,7 +403,7 @@ class Fidelity(Result):
         """Return which measures break an ordering that must hold on every topic."""
         broken = [o for o in self.outcomes if o.verdict == "broken"]
         if broken:
-            named = some([f"{o.measure} ({o.better} >= {o.worse})" for o in broken])
+            named = shorten_list([f"{o.measure} ({o.better} >= {o.worse})" for o in broken])
             return f"Orderings that must hold on every topic are broken by {named}."
         return "All orderings that must hold on every topic hold."
 
@@ -502,7 +502,7 @@ def fidelity(
     if is_structural and collection is None:
         raise UsageError(f"{parsed[0].label} is about elements, which needs --collection")
     if not tested:
-        raise UsageError(f"{parsed[0].label}: neither more nor less of it is better")
+        raise UsageError(f"{parsed[0].label}: it has no better direction")
     parts = ELEMENTS if is_structural else PARTS
     empty = EMPTY[1 if is_structural else 0]  # an element is never empty
     chosen = {option: value for option, value in options.items() if option in _CHOICE}

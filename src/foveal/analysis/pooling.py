@@ -16,7 +16,7 @@ from foveal._version import __version__
 from foveal.adapters import runs_of
 from foveal.collection import Collection as Index
 from foveal.collection.placement import place_elements, place_judgements, place_run
-from foveal.errors import InputError, Problem, UsageError, counted, some
+from foveal.errors import InputError, Problem, UsageError, plural, shorten_list
 from foveal.formats import read_judgements, read_run
 from foveal.formats.pool_files import POOL_COLUMNS, UNITS, Pool
 from foveal.formats.xpaths import is_root
@@ -129,7 +129,7 @@ def pool(
         ]
     every = sort_topics(topic for run in loaded for topic in run.topics)
     if missing := sort_topics({*(topics or ())} - {*every}):
-        raise UsageError(f"no run has a result for topic {some(missing)}")
+        raise UsageError(f"no run has a result for topic {shorten_list(missing)}")
     names = distinguish_names((run.name, run.source) for run in loaded)
     units, returned = _collect_units(loaded, names, unit, depth, every, truth)
     chosen = [pl.DataFrame(schema={"unit": pl.Int64, "priority": pl.Int64})]
@@ -198,7 +198,7 @@ def choose_units(strategy: str, lists: Lists, budget: int | None = None) -> Ints
     return order[:budget]
 
 
-def by_depth(lists: Lists) -> Ints:
+def order_by_depth(lists: Lists) -> Ints:
     """Order all units by their best rank, then by the number of runs that return them."""
     returned = lists.rank > 0
     best = lists.rank.min(axis=1, initial=np.iinfo(np.int64).max, where=returned)
@@ -265,7 +265,7 @@ def hedge(lists: Lists) -> Ints:
     ----------
     Aslam, Pavlu, Savell: A unified model for metasearch, pooling, and system evaluation. CIKM 2003.
     """
-    order = by_depth(lists)  # decides between equals
+    order = order_by_depth(lists)  # decides between equals
     rank, known = lists.rank[order], lists.known[order]
     longest = int(rank.max(initial=0)) + 1
     worth = np.where(rank > 0, 0.5 * np.log(longest / np.maximum(rank, 1)), 0.0)
@@ -280,7 +280,7 @@ def hedge(lists: Lists) -> Ints:
 
 
 STRATEGIES: dict[str, Callable[[Lists], Ints]] = {
-    "depth": by_depth,
+    "depth": order_by_depth,
     "round-robin": round_robin,
     "move-to-front": move_to_front,
     "hedge": hedge,
@@ -375,14 +375,14 @@ def _list_entries(
     entries = pooled.join(units, on="unit", how="left", maintain_order="left")
     entries = entries.join(runs, on="unit", how="left", maintain_order="left")
     if "end" in entries.columns:
-        entries = _without_ends(entries)
+        entries = _clear_open_ends(entries)
     return entries.select(
         (pl.col(name) if name in entries.columns else pl.lit(None)).cast(kind).alias(name)
         for name, kind in POOL_COLUMNS.items()
     )
 
 
-def _without_ends(results: pl.DataFrame) -> pl.DataFrame:
+def _clear_open_ends(results: pl.DataFrame) -> pl.DataFrame:
     """Return results with null offsets for whole documents, which have no end."""
     has_end = pl.col("end") >= 0
     return results.with_columns(pl.when(has_end).then(n).alias(n) for n in ("start", "end"))
@@ -398,7 +398,7 @@ def _add_support(entries: pl.DataFrame, runs: Sequence[Run], names: Sequence[str
         results = pl.DataFrame({"topic": topic, "doc": run.doc, **places})
         xpath = pl.lit(None, dtype=pl.String) if run.xpath is None else run.xpath
         results = results.with_columns(xpath.alias("xpath"), run=pl.lit(name, dtype=pl.Enum(names)))
-        parts.append(_without_ends(results.join(pooled, on=["topic", "doc"])))
+        parts.append(_clear_open_ends(results.join(pooled, on=["topic", "doc"])))
     ordered = pl.concat(parts).sort("entry", "rank", "run")
     support = ordered.group_by("entry", maintain_order=True).agg(
         support=pl.struct("run", "rank", "start", "end", "xpath")
@@ -446,8 +446,8 @@ class PoolStatistics(Result):
         if not size.sum():
             return f"Nothing to assess: no {self.unit} is left."
         return (
-            f"{counted(size.sum(), self.unit)} of {counted(len(self.runs), 'run')} to assess for "
-            f"{counted((size > 0).sum(), 'topic')} (min {size.min()}, mean {size.mean():.1f}, max "
+            f"{plural(size.sum(), self.unit)} of {plural(len(self.runs), 'run')} to assess for "
+            f"{plural((size > 0).sum(), 'topic')} (min {size.min()}, mean {size.mean():.1f}, max "
             f"{size.max()})."
         )
 

@@ -55,12 +55,12 @@ class Segmentation:
     """The unique name of each unit."""
 
     @classmethod
-    def of(
+    def from_chunks(
         cls, chunks: Iterable[tuple[str, int, int]], *, name: str = "chunks", ids: Any = None
     ) -> Segmentation:
         """Make a segmentation from ``(doc, start, end)``; by default offsets name a unit.
 
-        >>> Segmentation.of([("D1", 0, 40), ("D1", 40, 90)]).id.to_list()
+        >>> Segmentation.from_chunks([("D1", 0, 40), ("D1", 40, 90)]).id.to_list()
         ['D1:0-40', 'D1:40-90']
         """
         frame = pl.DataFrame(list(chunks), schema=_PLACE, orient="row")
@@ -84,13 +84,13 @@ class Segmentation:
         chunks = []
         for doc, length in lengths.items():
             if length < 0:
-                raise UsageError(f"windows end with document {doc!r}, whose length is not known")
+                raise UsageError(f"windows end with document {doc!r}, whose length is unknown")
             # A window that starts after the one before has reached the end adds nothing new.
             last = max(length - size + step, 1) if step < size else length
             places = range(0, min(last, length), step)
             chunks += [(doc, at, min(at + size, length)) for at in places]
         over = "" if step == size else f"/{step}"
-        return cls.of(chunks, name=name or f"windows {size}{over}")
+        return cls.from_chunks(chunks, name=name or f"windows {size}{over}")
 
     @classmethod
     def elements(cls, collection: Collection, tags: Sequence[str]) -> Segmentation:
@@ -116,7 +116,7 @@ class Segmentation:
         """Return the units: columns id, doc, start, end."""
         return pl.DataFrame({"id": self.id, "doc": self.doc, "start": self.start, "end": self.end})
 
-    def named(self, run: Run) -> Run:
+    def name_units(self, run: Run) -> Run:
         """Replace the spans of a run with unit names, for tools that know only documents.
 
         Every result must be a unit of the segmentation.
@@ -126,8 +126,8 @@ class Segmentation:
         names = self._find(run, places)["id"]
         return run.with_columns(doc=names, start=np.zeros_like(whole), end=whole, xpath=None)
 
-    def placed(self, run: Run) -> Run:
-        """Replace the unit names of a run with spans, the inverse of `named`."""
+    def place_units(self, run: Run) -> Run:
+        """Replace the unit names of a run with spans, the inverse of `name_units`."""
         found = self._find(run, pl.DataFrame({"id": run.doc}))
         start, end = (found[name].to_numpy().astype(np.int64) for name in ("start", "end"))
         return run.with_columns(doc=found["doc"], start=start, end=end)
@@ -180,7 +180,7 @@ def read_segmentation(path: str | Path) -> Segmentation:
     source = Source.open(str(path))
     header, line = read_header(source, **CODEPOINTS)
     table = tabulate_objects(source, {"topic": pl.String, **_PLACE, "id": pl.String}, line)
-    frame = table.checked().frame.with_columns(pl.col("topic").fill_null("-"))
+    frame = table.require_valid().frame.with_columns(pl.col("topic").fill_null("-"))
     raise_problems(check_rules(source.path, frame, _UNIT_RULES))
     units = frame.unique(["doc", "start", "end"], keep="first", maintain_order=True)
     try:

@@ -78,7 +78,7 @@ class Family(NamedTuple):
     settings: Mapping[str, str] = {}
     cells: Mapping[str, Cell] = {}
 
-    def shown_by(self, name: str) -> str:
+    def find_measure(self, name: str) -> str:
         """Return the measure that shows a property."""
         return self.settings.get(name, self.measures[0])
 
@@ -148,12 +148,12 @@ _NOTES = {
     18: "the highlighted passages are the ideal units",
     19: "by the amount of relevant text only",
     20: "overlap is an error, this is with --overlap union",
-    21: "results of a document must stand together, other lists are refused",
+    21: "results of a document must be adjacent; other lists are refused",
     22: "gRw tells documents apart by the amount of relevant text they hold",
     23: "a document has one result, a second one is an error",
     24: "the order of documents does not matter",
     25: "whatever is returned of a relevant document counts in full",
-    26: "evRR feels what stands in front of the last span that was needed",
+    26: "evRR depends on the text before the last span that was needed",
     27: "only what is covered counts, not how much is around it",
     28: "whole documents hold all of the evidence, too",
     29: "a passage is found again by every result that meets it",

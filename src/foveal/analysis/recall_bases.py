@@ -12,14 +12,14 @@ import numpy as np
 import polars as pl
 
 from foveal._version import __version__
-from foveal.errors import InputError, UsageError, counted, some
+from foveal.errors import InputError, UsageError, plural, shorten_list
 from foveal.evaluation.evaluation import Evaluation
 from foveal.formats import read_judgements
 from foveal.model import Judgements
 from foveal.model.result_object import Result
 from foveal.model.tables import Table, format_cell
 from foveal.recall import QUANTISATIONS, Forest, ideal_base
-from foveal.recall.forest import COVERAGES, find_quantisation, scale_of
+from foveal.recall.forest import COVERAGES, find_quantisation, find_scale
 
 TIES = ("ascendant", "deeper")
 BASES = ("ideal", "maxsum")
@@ -46,7 +46,7 @@ class RecallBase(Result):
     def summary(self) -> str:
         """Return the size and worth of both bases."""
         relevant, ideal = (self.elements.filter(name)["worth"] for name in ("relevant", "ideal"))
-        full = f"{counted(len(relevant), 'relevant element')} worth {relevant.sum():.4f}"
+        full = f"{plural(len(relevant), 'relevant element')} worth {relevant.sum():.4f}"
         return f"{full}; {len(ideal)} ideal worth {ideal.sum():.4f}."
 
     def tables(self) -> list[Table]:
@@ -125,12 +125,12 @@ def recall_base(
     """
     given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
     # The scale is that of the whole set: one topic alone need not show every kind of grade.
-    scale = scale_of(given)
+    scale = find_scale(given)
     quant = quant or ("spec" if scale in ("2005", "2006") else "gen")
     allowed = {"topic": given.topics, "quant": QUANTISATIONS, "base": BASES, "tie": TIES}
     for (name, known), value in zip(allowed.items(), (topic, quant, base, tie), strict=True):
         if value not in known:
-            raise UsageError(f"{name} {value!r} is not one of {some(known, 20)}")
+            raise UsageError(f"{name} {value!r} is not one of {shorten_list(known, 20)}")
     if assessors == "each":
         raise UsageError("a recall base takes one set of judgements; choose how assessors count")
     function = find_quantisation(quant, scale).name
@@ -159,7 +159,7 @@ def recall_base(
         forest = Forest.from_assessments(combined)
     absent = np.flatnonzero(combined.relevant & (np.diff(forest.bounds) == 0))
     if len(absent):
-        names = some(combined.doc.gather(absent).to_list())
+        names = shorten_list(combined.doc.gather(absent).to_list())
         warnings.append(f"relevant documents without listed elements, {len(absent)}: {names}")
     meta = {
         "version": __version__,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foveal.errors import UsageError, some
+from foveal.errors import UsageError, shorten_list
 from foveal.measures import Measure, parse_measure, parse_measures
 from foveal.model import Results
 from foveal.spans import Floats
@@ -145,7 +145,9 @@ def select_labels(known: Sequence[str], measures: Iterable[str | Measure]) -> li
             labels = [text]
         found += [text] if text in known and not set(labels) <= set(known) else labels
     if unknown := [label for label in found if label not in known]:
-        raise UsageError(f"no measure {unknown[0]!r} in the results; they hold {some(known)}")
+        raise UsageError(
+            f"no measure {unknown[0]!r} in the results; they hold {shorten_list(known)}"
+        )
     return list(dict.fromkeys(found))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from foveal.analysis.score_matrix import parse_label
-from foveal.errors import counted, some
+from foveal.errors import plural, shorten_list
 from foveal.model import Results
 from foveal.model.run import ALL
 from foveal.model.tables import Table, format_cell
@@ -23,7 +23,7 @@ def tabulate_scores(
     """Return a table with a row per run (and topic) and a column per measure.
 
     With `per_topic` a row for each topic comes before the means. A `titled` table gives the numbers
-    of runs and topics. `labels` are names to show instead of those of the measures.
+    of runs and topics. `labels` are names to show instead of the measures' names.
     """
     measures = [parse_label(label) for label in results.measures]
     sums = [measure is not None and measure.summed for measure in measures]
@@ -57,7 +57,7 @@ def tabulate_scores(
         if topics.size and topics.max():
             fewest, most = int(topics.min()), int(topics.max())
             title += f", means over {'' if fewest == most else f'{fewest} to '}"
-            title += counted(most, "topic")
+            title += plural(most, "topic")
         title += ", best in bold" if runs > 1 else ""
     header = (*names, *((labels or {}).get(label, label) for label in results.measures))
     return Table(header, tuple(rows), frozenset(best), len(names), title, name="scores")
@@ -79,7 +79,7 @@ def tabulate_bounds(results: Results, labels: Mapping[str, str] | None = None) -
             cells = (format_cell(float(part.overall[i, k])) for part in parts)
             rows.append((name, run, *cells, kind))
     notes = ["exact: some completion of the judgements reaches it; proven: none passes it"]
-    notes += [f"no bounds are known for {some(without)}"] if without else []
+    notes += [f"no bounds are known for {shorten_list(without)}"] if without else []
     header = ("measure", "run", "score", "least", "greatest", "bounds")
     title = "Least and greatest scores over the unjudged text"
     return [Table(header, tuple(rows), labels=2, title=title, notes=tuple(notes), name="bounds")]

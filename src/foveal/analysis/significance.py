@@ -55,7 +55,7 @@ def t_test(differences: Floats, *, tails: int = 2) -> Floats:
     topics = differences.shape[1]
     statistic = np.abs(effect_sizes(differences) * float(np.sqrt(topics)))
     p = tails * scipy.special.stdtr(topics - 1, -statistic)
-    return _without_equal_means(p, differences, tails)
+    return _correct_equal_means(p, differences, tails)
 
 
 def wilcoxon_test(differences: Floats, *, tails: int = 2) -> Floats:
@@ -65,7 +65,7 @@ def wilcoxon_test(differences: Floats, *, tails: int = 2) -> Floats:
     normal distribution with the variance corrected for ties, as in `scipy.stats.wilcoxon`.
     """
     ups, downs = np.ones((2, len(differences)))
-    for i, row in enumerate(_oriented(differences)):
+    for i, row in enumerate(_orient(differences)):
         moved = row[row != 0]
         n = len(moved)
         if not n:
@@ -81,7 +81,7 @@ def wilcoxon_test(differences: Floats, *, tails: int = 2) -> Floats:
             z = (total - n * (n + 1) / 4) / np.sqrt(variance)
             ups[i], downs[i] = scipy.special.ndtr(-z), scipy.special.ndtr(z)
     p = ups if tails == 1 else np.minimum(2 * np.minimum(ups, downs), 1.0)
-    return _without_equal_means(p, differences, tails)
+    return _correct_equal_means(p, differences, tails)
 
 
 def _rank_sums(ranks: Floats) -> Floats:
@@ -101,11 +101,11 @@ def sign_test(differences: Floats, *, tails: int = 2) -> Floats:
     >>> sign_test(np.array([[0.02, -0.02, 0.1, 0.09, 0.09, 0.0]])).tolist()
     [0.375]
     """
-    oriented = _oriented(differences)
+    oriented = _orient(differences)
     won, lost = (oriented > 0).sum(axis=1), (oriented < 0).sum(axis=1)
     fewer = lost if tails == 1 else np.minimum(won, lost)
     p = np.minimum(tails * scipy.special.bdtr(fewer.astype(np.float64), won + lost, 0.5), 1.0)
-    return _without_equal_means(p, differences, tails)
+    return _correct_equal_means(p, differences, tails)
 
 
 def randomisation_test(
@@ -117,7 +117,7 @@ def randomisation_test(
     p = (k+1)/(B+1).
     """
     pairs, topics = differences.shape
-    oriented = _oriented(differences)
+    oriented = _orient(differences)
     least = oriented.sum(axis=1) - np.abs(oriented).sum(axis=1) * _NOISE
     extreme = np.zeros(pairs, dtype=np.int64)
     random = np.random.Generator(np.random.PCG64([seed, _STREAMS["randomisation"]]))
@@ -126,7 +126,7 @@ def randomisation_test(
         size = min(most, resamples - start)
         sums = np.where(random.random((size, topics)) < 0.5, -1.0, 1.0) @ oriented.T
         extreme += np.count_nonzero((np.abs(sums) if tails == 2 else sums) >= least, axis=0)
-    return _without_equal_means((extreme + 1) / (resamples + 1), differences, tails)
+    return _correct_equal_means((extreme + 1) / (resamples + 1), differences, tails)
 
 
 def bootstrap_test(
@@ -138,7 +138,7 @@ def bootstrap_test(
     few, the mean alone would find too many differences, since resamples vary less than new topics.
     """
     topics = differences.shape[1]
-    oriented = _oriented(differences)
+    oriented = _orient(differences)
     centred = oriented - oriented.mean(axis=1, keepdims=True)
     centred[np.ptp(oriented, axis=1) == 0] = 0.0
     squares = centred**2
@@ -153,7 +153,7 @@ def bootstrap_test(
         error = np.sqrt(np.maximum(spread, 0.0) / (topics - 1) / topics)
         np.divide(means, error, out=found, where=spread > noise)
         extreme += np.count_nonzero((np.abs(found) if tails == 2 else found) >= least, axis=0)
-    return _without_equal_means((extreme + 1) / (resamples + 1), differences, tails)
+    return _correct_equal_means((extreme + 1) / (resamples + 1), differences, tails)
 
 
 def equivalence_test(differences: Floats, margin: float) -> Floats:
@@ -190,12 +190,12 @@ def _means(differences: Floats) -> Floats:
     return np.where(np.abs(sums) <= noise, 0.0, sums / differences.shape[1])
 
 
-def _without_equal_means(p: Floats, differences: Floats, tails: int) -> Floats:
+def _correct_equal_means(p: Floats, differences: Floats, tails: int) -> Floats:
     """With one tail, equal means have a p of 1."""
     return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
 
 
-def _oriented(differences: Floats) -> Floats:
+def _orient(differences: Floats) -> Floats:
     """Change the sign of rows with a negative mean."""
     return np.where(_means(differences) < 0, -1.0, 1.0)[:, None] * differences
 

@@ -21,7 +21,7 @@ from foveal.collection import Collection
 from foveal.collection.placement import place_judgements, place_run
 from foveal.collection.storage import is_index
 from foveal.evaluation.conversion import list_elements_with_text
-from foveal.formats import kind_of, read_judgements, read_run, read_topics
+from foveal.formats import find_kind, read_judgements, read_run, read_topics
 from foveal.formats.graded_elements import GRADES, mark_positive
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import Judgements, Run, Topics
@@ -88,7 +88,7 @@ def describe_files(paths: Sequence[str], collection: str | None = None) -> Stati
             described = Collection.open(path)
             described.verify()
             files[path] = collection_statistics(described)
-        elif (kind := kind_of(path)) == "topics":
+        elif (kind := find_kind(path)) == "topics":
             files[path] = topic_statistics(read_topics(path))
         elif kind == "judgements":
             judgements = read_judgements(path)
@@ -173,9 +173,9 @@ def run_statistics(run: Run) -> Figures:
         "result length": _spread(size),
     }
     if len(size) == len(run) and len(run):
-        start, end = spans.side_by_side(run.start, run.end, run.first)
-        shared = spans.Coverage(*spans.at_least(start, end, 2)).within(start, end)
-        pieces = spans.newly_covered(start, end)
+        start, end = spans.put_on_axis(run.start, run.end, run.first)
+        shared = spans.Coverage(*spans.find_covered(start, end, 2)).within(start, end)
+        pieces = spans.find_new_text(start, end)
         new = np.bincount(pieces.owner, pieces.end - pieces.start, len(run))
         for other, overlaps in (("another", shared > 0), ("an earlier", new < end - start)):
             share = round(float(overlaps.mean()), 4)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from foveal.analysis.score_matrix import check_assessors, select_labels
-from foveal.errors import UsageError, some
+from foveal.errors import UsageError, shorten_list
 from foveal.evaluation import PRESETS, evaluate, find_preset
 from foveal.evaluation.presets import normalise_task
 from foveal.formats import read_run
@@ -45,7 +45,7 @@ def take_or_score(
             check_assessors(part)
             own = [label for label in wanted if label in part.measures]
             if own or not wanted:
-                parts.append(part.only(own) if own else without_curves(part))
+                parts.append(part.only(own) if own else drop_curves(part))
         return parts
     for item in listed or [None]:
         if not isinstance(item, (Run, str, Path)):
@@ -54,7 +54,7 @@ def take_or_score(
         raise UsageError("runs need judgements; saved results are read by read_results")
     check_assessors(options)
     if not tasks:
-        return [without_curves(score(listed, judgements, asked, **options), asked)]
+        return [drop_curves(score(listed, judgements, asked, **options), asked)]
     presets = {preset.name: preset for preset in map(find_preset, tasks)}
     read = [run if isinstance(run, Run) else read_run(run) for run in listed]
     parts, left_out, remarks = [], read, [] if notes is None else notes
@@ -65,18 +65,18 @@ def take_or_score(
         left_out = [run for run in left_out if run not in members]
         if members:
             results = score(members, judgements, asked, task=name, **options)
-            parts.append(without_curves(results, asked))
+            parts.append(drop_curves(results, asked))
         else:
             remarks.append(f"{name}: no run declares this task")
     if not parts:
         raise UsageError(f"no run declares a task of --task; expected {' or '.join(presets)}")
     if left_out:
-        named = some([run.name for run in left_out])
+        named = shorten_list([run.name for run in left_out])
         remarks.append(f"runs left out that declare no task of --task, {len(left_out)}: {named}")
     return parts
 
 
-def without_curves(results: Results, measures: Sequence[str | Measure] = ()) -> Results:
+def drop_curves(results: Results, measures: Sequence[str | Measure] = ()) -> Results:
     """Drop the points of the curves of official tasks that are not among `measures`.
 
     A curve describes a run as a whole; its hundred points are not a hundred measures to compare.
@@ -123,7 +123,9 @@ def group_by_task(parts: Sequence[Results], notes: list[str]) -> dict[str, Resul
     silent = list(dict.fromkeys(run for part in declared.get("", ()) for run in part.runs))
     if known and silent:
         which = f"with those of {known[0]}" if len(known) == 1 else "by themselves"
-        notes.append(f"runs without a task are ranked {which}, {len(silent)}: {some(silent)}")
+        notes.append(
+            f"runs without a task are ranked {which}, {len(silent)}: {shorten_list(silent)}"
+        )
     if free and len(known) < 2:
         declared = {"": free}
     for task, listed in declared.items():

@@ -313,7 +313,7 @@ def remove_span(spans: Spans, start: int, end: int) -> Spans:
     return (*spans[:first], *rest, *spans[after:])
 
 
-def after(state: State, action: Action) -> State:
+def apply_action(state: State, action: Action) -> State:
     """Return the state after one action; a judgement makes a validated document open again."""
     new = action.apply(state)
     same = (new.spans, new.bep, new.grades) == (state.spans, state.bep, state.grades)
@@ -365,7 +365,7 @@ class History:
             if not self.can_redo:
                 raise RefusedError("nothing to redo")
             return replace(self._undone[-1], note=self.state.note)
-        return after(self.state, action)
+        return apply_action(self.state, action)
 
     def add(self, action: Action) -> None:
         """Append an action, which makes a new version."""

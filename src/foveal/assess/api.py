@@ -32,9 +32,9 @@ from foveal.assess.messages import convert, read_json
 from foveal.assess.people import ROLES, NewUser, check_name
 from foveal.assess.rendering import IMAGE_TYPES, find_image, name_image, structure
 from foveal.assess.security import Refusal
-from foveal.assess.site import CONDITIONS, Endpoint, Permission, Site, Visit, answer, quoted
+from foveal.assess.site import CONDITIONS, Endpoint, Login, Permission, Site, answer, quote_name
 from foveal.assess.store import ConflictError, Saved
-from foveal.errors import InputError, UsageError, counted
+from foveal.errors import InputError, UsageError, plural
 
 _MOST_PAYLOAD = 20_000
 """Largest number of characters of an event or a setting."""
@@ -61,11 +61,11 @@ _CHUNK = 1 << 18
 # -- documents ------------------------------------------------------------------------------------
 
 
-def _document(site: Site, visit: Visit, request: Request) -> Response:
+def _document(site: Site, login: Login, request: Request) -> Response:
     """Answer with the content of the article page."""
     if "campaign" in request.query_params:  # from a page that is already open
         _check_campaign(site, request.query_params["campaign"])
-    access, doc = site.view(visit, request), request.path_params["doc"]
+    access, doc = site.permit_view(login, request), request.path_params["doc"]
     campaign = site.campaign
     document = site.document(doc)
     # A page that has the text already asks only for changes.
@@ -74,7 +74,7 @@ def _document(site: Site, visit: Visit, request: Request) -> Response:
     documents = campaign.to_judge(access.assessor, access.topic)
     names = list(documents)
     place = names.index(doc) if doc in names else None
-    in_pool = campaign.in_pool(access.topic, doc)
+    in_pool = campaign.is_pooled(access.topic, doc)
     settings = campaign.settings(access.assessor, access.topic)
     topic = campaign.topics[access.topic]
     images = _image_address(site, access.topic, doc)
@@ -84,7 +84,7 @@ def _document(site: Site, visit: Visit, request: Request) -> Response:
     if campaign.procedure == "2003":
         # Pooled elements, and those enclosing pooled passages. A document that somebody added
         # has no pooled elements; it can be graded as a whole.
-        pooled = campaign.pooled(access.topic, doc) if in_pool else ()
+        pooled = campaign.list_pooled(access.topic, doc) if in_pool else ()
         asked = pooled or campaign.elements(doc).path[:1]
     return answer(
         {
@@ -108,7 +108,7 @@ def _document(site: Site, visit: Visit, request: Request) -> Response:
             },
             "campaign": campaign.identity,
             "assessor": access.assessor,
-            "csrf": visit.csrf,
+            "csrf": login.csrf,
             "left": len(names) - sum(documents.values()),
             "pooled": len(names),
         }
@@ -120,18 +120,18 @@ def _image_address(site: Site, topic: str, doc: str) -> Callable[[int, str], str
     directory = site.images
     if directory is None:
         return None
-    base = site.url(f"/api/topics/{quoted(topic)}/images")
+    base = site.url(f"/api/topics/{quote_name(topic)}/images")
 
     def address(element: int, name: str) -> str | None:
         found = find_image(directory, doc, name)
-        return None if found is None else f"{base}/{element}/{quoted(doc)}"
+        return None if found is None else f"{base}/{element}/{quote_name(doc)}"
 
     return address
 
 
-def _image(site: Site, visit: Visit, request: Request) -> Response:
+def _image(site: Site, login: Login, request: Request) -> Response:
     """Answer with the image that an element of a document names."""
-    site.view(visit, request)
+    site.permit_view(login, request)
     doc, element = request.path_params["doc"], request.path_params["element"]
     document = site.document(doc)
     found = None
@@ -163,24 +163,24 @@ def _describe(site: Site, access: Permission, doc: str, found: Saved) -> dict[st
         "missing": [],
         "grades": {},
     }
-    if site.campaign.in_pool(access.topic, doc):
-        lacking = site.campaign.missing(access.topic, doc, found.state)
+    if site.campaign.is_pooled(access.topic, doc):
+        lacking = site.campaign.list_missing(access.topic, doc, found.state)
         content["missing"] = [one.reason for one in lacking]
         content["grades"] = site.campaign.grades(doc, found.state)
     return content
 
 
-def _act(site: Site, visit: Visit, request: Request) -> Response:
+def _act(site: Site, login: Login, request: Request) -> Response:
     """Save an action; it is on the disk before the answer is sent."""
     # First: topics of other campaigns are unknown.
     body = read_json(request, dict[str, Any])
     _check_campaign(site, body.get("campaign", ""))
-    access, doc = site.change(visit, request), request.path_params["doc"]
+    access, doc = site.permit_change(login, request), request.path_params["doc"]
     message = convert(body, messages.ActionMessage)
     if isinstance(state := message.action.get("state"), dict):
         state["validated"] = False  # only the server decides whether a document is complete
     action = Action.from_json(message.action)
-    if not site.campaign.in_pool(access.topic, doc):
+    if not site.campaign.is_pooled(access.topic, doc):
         site.document(doc)
         raise Refusal(422, "pool", "This document is not in the pool; add it first.")
     if action.kind == "replace" and site.campaign.blind and not access.adjudicates:
@@ -196,30 +196,30 @@ def _act(site: Site, visit: Visit, request: Request) -> Response:
             length=message.length,
             digest=message.digest,
             client_at=None if message.at is None else str(message.at),
-            actor=None if visit.name == access.assessor else visit.name,
+            actor=None if login.name == access.assessor else login.name,
         )
     except ConflictError as conflict:
         found = _describe(site, access, doc, conflict.newest)
         return answer({"error": "conflict", "reason": str(conflict), **found}, 409)
     found = _describe(site, access, doc, saved)
-    return answer({**found, "repeated": saved.repeated, "left": site.left(access)})
+    return answer({**found, "repeated": saved.repeated, "left": site.count_open(access)})
 
 
-def _add(site: Site, visit: Visit, request: Request) -> Response:
+def _add(site: Site, login: Login, request: Request) -> Response:
     """Add a document that no run returned to the pool."""
-    access = site.change(visit, request)
+    access = site.permit_change(login, request)
     doc = read_json(request, messages.NewDocument).doc
     site.document(doc)
-    added = site.campaign.add_document(access.topic, doc, visit.name)
-    return answer({"doc": doc, "added": added, "left": site.left(access)})
+    added = site.campaign.add_document(access.topic, doc, login.name)
+    return answer({"doc": doc, "added": added, "left": site.count_open(access)})
 
 
 # -- topics ---------------------------------------------------------------------------------------
 
 
-def _pool(site: Site, visit: Visit, request: Request) -> Response:
-    access = site.view(visit, request)
-    known = site.conditions(access)
+def _pool(site: Site, login: Login, request: Request) -> Response:
+    access = site.permit_view(login, request)
+    known = site.get_conditions(access)
     documents = [
         {
             "doc": entry.doc,
@@ -234,22 +234,22 @@ def _pool(site: Site, visit: Visit, request: Request) -> Response:
     return answer({"topic": access.topic, "documents": documents})
 
 
-def _history(site: Site, visit: Visit, request: Request) -> Response:
-    access = site.view(visit, request)
-    known = site.conditions(access)
+def _history(site: Site, login: Login, request: Request) -> Response:
+    access = site.permit_view(login, request)
+    known = site.get_conditions(access)
     documents = [
         {**one._asdict(), "state": known[one.doc].kind}
-        for one in site.campaign.viewed(access.assessor, access.topic)
+        for one in site.campaign.list_viewed(access.assessor, access.topic)
     ]
     return answer({"topic": access.topic, "documents": documents})
 
 
-def _event(site: Site, visit: Visit, request: Request) -> Response:
+def _event(site: Site, login: Login, request: Request) -> Response:
     """Log an event that a page reports: it was opened, time spent, settings."""
-    access = site.view(visit, request)
+    access = site.permit_view(login, request)
     event = read_json(request, messages.Event)
     payload = event.payload or {}
-    if event.doc is not None and not site.campaign.in_pool(access.topic, event.doc):
+    if event.doc is not None and not site.campaign.is_pooled(access.topic, event.doc):
         site.document(event.doc)
     _check_size(payload)
     if event.kind == "time":
@@ -257,14 +257,14 @@ def _event(site: Site, visit: Visit, request: Request) -> Response:
         if type(seconds) not in (int, float) or not 0 <= seconds <= _LONGEST_STAY:
             raise Refusal(422, "message", f"Expected seconds from 0 to {_LONGEST_STAY:.0f}.")
     if access.adjudicates:
-        payload = {**payload, "by": visit.name}
+        payload = {**payload, "by": login.name}
     if access.may_act:  # an organiser who only looks does no work
         site.campaign.log(access.assessor, access.topic, event.doc, event.kind, payload)
     return answer({"noted": access.may_act})
 
 
-def _settings(site: Site, visit: Visit, request: Request) -> Response:
-    access = site.change(visit, request)
+def _settings(site: Site, login: Login, request: Request) -> Response:
+    access = site.permit_change(login, request)
     setting = read_json(request, messages.Setting)
     key, value = setting.key, setting.value
     _check_size(value)
@@ -288,7 +288,7 @@ def _check_size(value: Any) -> None:
 # -- people ---------------------------------------------------------------------------------------
 
 
-def _list_users(site: Site, _: Visit, __: Request) -> Response:
+def _list_users(site: Site, _: Login, __: Request) -> Response:
     invited = site.campaign.invitations()
     users = [
         {
@@ -296,24 +296,24 @@ def _list_users(site: Site, _: Visit, __: Request) -> Response:
             "role": user.role,
             "password": user.password is not None,
             "invited_until": invited.get(user.name),
-            "topics": site.campaign.assigned(user.name),
+            "topics": site.campaign.list_assigned(user.name),
         }
         for user in site.campaign.users()
     ]
     return answer({"users": users})
 
 
-def _check_power(site: Site, visit: Visit, name: str, role: str | None) -> None:
+def _check_power(site: Site, login: Login, name: str, role: str | None) -> None:
     """Refuse a token that would make an organiser, or sign in as one: it could not be revoked."""
     known = site.campaign.user(name)
-    if visit.by_token and "organiser" in (role, known and known.role):
+    if login.by_token and "organiser" in (role, known and known.role):
         raise Refusal(403, "role", "A token cannot change accounts of organisers.")
 
 
-def _change_user(site: Site, visit: Visit, request: Request) -> Response:
+def _change_user(site: Site, login: Login, request: Request) -> Response:
     """Add or change an account; a new password ends its sessions."""
     given = read_json(request, messages.UserChange)
-    _check_power(site, visit, given.name, given.role)
+    _check_power(site, login, given.name, given.role)
     check_known(site.campaign, (), given.topics)
     encoded = encode_password(given.password) if given.password else None
     known = site.campaign.user(given.name)
@@ -321,7 +321,7 @@ def _change_user(site: Site, visit: Visit, request: Request) -> Response:
         site.campaign.add_user(given.name, given.role or ROLES[0], encoded)
     else:
         if given.role is not None and given.role != known.role:
-            if given.name == visit.name:
+            if given.name == login.name:
                 raise Refusal(422, "role", "You cannot change your own role.")
             site.campaign.set_role(given.name, given.role)
         if encoded is not None:
@@ -329,31 +329,31 @@ def _change_user(site: Site, visit: Visit, request: Request) -> Response:
     for topic in given.topics:
         site.campaign.assign(topic, given.name)
     change = {"name": given.name, "added": known is None, "password": encoded is not None}
-    site.campaign.log(visit.name, None, None, "account", change)
-    own = known is not None and given.name == visit.name
+    site.campaign.log(login.name, None, None, "account", change)
+    own = known is not None and given.name == login.name
     return answer({**change, "signed_out": own and encoded is not None})
 
 
-def _add_users(site: Site, visit: Visit, request: Request) -> Response:
+def _add_users(site: Site, login: Login, request: Request) -> Response:
     """Add the users of a CSV file: all of them, or none with the problem of each line."""
     given = read_json(request, messages.UserFile)
     users, problems = _read_users(site, given.csv)
     if problems:
         wrong = [{"line": line, "reason": reason} for line, reason in problems[:_MOST_PROBLEMS]]
-        reason = f"{counted(len(problems), 'problem')}; nobody was added."
+        reason = f"{plural(len(problems), 'problem')}; nobody was added."
         return answer({"error": "csv", "reason": reason, "problems": wrong}, 422)
     for user in users:
-        _check_power(site, visit, user.name, user.role)
+        _check_power(site, login, user.name, user.role)
     site.campaign.add_users(users)
     for user in users:
         change = {"name": user.name, "added": True, "password": False}
-        site.campaign.log(visit.name, None, None, "account", change)
+        site.campaign.log(login.name, None, None, "account", change)
     added = [
         {
             "name": user.name,
             "role": user.role,
             "topics": user.topics,
-            "link": _invite(site, visit, request, user.name) if given.invite else None,
+            "link": _invite(site, login, request, user.name) if given.invite else None,
         }
         for user in users
     ]
@@ -394,28 +394,28 @@ def _read_users(site: Site, text: str) -> tuple[list[NewUser], list[tuple[int, s
     return list(users.values()), problems
 
 
-def _invite(site: Site, visit: Visit, request: Request, name: str) -> str:
+def _invite(site: Site, login: Login, request: Request, name: str) -> str:
     """Return the link of a new invitation.
 
     The token is in the fragment, which browsers send to no server: it is in nobody's log.
     """
     token = site.campaign.invite(name)
-    site.campaign.log(visit.name, None, None, "invitation", {"name": name})
+    site.campaign.log(login.name, None, None, "invitation", {"name": name})
     scheme = "https" if site.https else "http"
     return f"{scheme}://{request.headers['host']}{site.url('/join')}#{token}"
 
 
-def _create_invitation(site: Site, visit: Visit, request: Request) -> Response:
+def _create_invitation(site: Site, login: Login, request: Request) -> Response:
     name = read_json(request, messages.Invitation).name
-    _check_power(site, visit, name, None)
-    link = _invite(site, visit, request, name)
+    _check_power(site, login, name, None)
+    link = _invite(site, login, request, name)
     return answer({"name": name, "link": link, "expires": site.campaign.invitations()[name]})
 
 
 # -- the campaign ---------------------------------------------------------------------------------
 
 
-def _campaign(site: Site, _: Visit, __: Request) -> Response:
+def _campaign(site: Site, _: Login, __: Request) -> Response:
     campaign = site.campaign
     topics = [
         {"id": topic.id, "title": topic.title, "documents": len(campaign.pool(topic.id))}
@@ -431,16 +431,16 @@ def _campaign(site: Site, _: Visit, __: Request) -> Response:
     )
 
 
-def _change_about(site: Site, visit: Visit, request: Request) -> Response:
+def _change_about(site: Site, login: Login, request: Request) -> Response:
     """Change title and guidelines; the log keeps all versions, since they influence judgements."""
     given = read_json(request, messages.AboutChange)
     site.campaign.set_instructions(given.title, given.guidelines)
     about = site.campaign.instructions()._asdict()
-    site.campaign.log(visit.name, None, None, "about", about)
+    site.campaign.log(login.name, None, None, "about", about)
     return answer(about)
 
 
-def _list_assignments(site: Site, _: Visit, __: Request) -> Response:
+def _list_assignments(site: Site, _: Login, __: Request) -> Response:
     campaign = site.campaign
     pairs = [
         {"topic": topic, "assessor": name}
@@ -450,29 +450,29 @@ def _list_assignments(site: Site, _: Visit, __: Request) -> Response:
     return answer({"assignments": pairs})
 
 
-def _assign(site: Site, visit: Visit, request: Request) -> Response:
+def _assign(site: Site, login: Login, request: Request) -> Response:
     given = read_json(request, messages.Assignment)
     change = site.campaign.assign if given.assigned else site.campaign.unassign
     change(given.topic, given.assessor)
     note = {"assessor": given.assessor, "assigned": given.assigned}
-    site.campaign.log(visit.name, given.topic, None, "assignment", note)
+    site.campaign.log(login.name, given.topic, None, "assignment", note)
     return answer({"topic": given.topic, **note})
 
 
-def _progress(site: Site, _: Visit, __: Request) -> Response:
+def _progress(site: Site, _: Login, __: Request) -> Response:
     return answer({"progress": [row._asdict() for row in site.campaign.progress()]})
 
 
-def _agreement(site: Site, _: Visit, __: Request) -> Response:
+def _agreement(site: Site, _: Login, __: Request) -> Response:
     from foveal.analysis.agreement import agreement
 
     return answer(agreement(judgements(site.campaign)).to_dict())
 
 
-def _adopt(site: Site, visit: Visit, request: Request) -> Response:
+def _adopt(site: Site, login: Login, request: Request) -> Response:
     read_json(request, messages.Nothing)
-    count = adopt_agreed(site.campaign, visit.name)
-    site.campaign.log(visit.name, None, None, "adopt", {"documents": count})
+    count = adopt_agreed(site.campaign, login.name)
+    site.campaign.log(login.name, None, None, "adopt", {"documents": count})
     return answer({"adopted": count})
 
 
@@ -485,7 +485,7 @@ def _file_name(site: Site, end: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}-{end}"'}
 
 
-def export(site: Site, visit: Visit, request: Request) -> Response:
+def export(site: Site, login: Login, request: Request) -> Response:
     """Send the assessments as judgements in a format; formats that are folders as a zip file."""
     given = request.query_params
     form, combine = given.get("to", "jsonl"), given.get("combine") or None
@@ -521,7 +521,7 @@ def export(site: Site, visit: Visit, request: Request) -> Response:
             content = packed.getvalue()
         else:
             content = target.read_bytes()
-    site.campaign.log(visit.name, None, None, "export", {"to": form})
+    site.campaign.log(login.name, None, None, "export", {"to": form})
     kind = "application/zip" if EXPORTS[form].endswith("zip") else "text/plain; charset=utf-8"
     response = Response(content, media_type=kind, headers=_file_name(site, EXPORTS[form]))
     if warnings:
@@ -529,10 +529,10 @@ def export(site: Site, visit: Visit, request: Request) -> Response:
     return response
 
 
-def backup(site: Site, visit: Visit, _: Request) -> Response:
+def backup(site: Site, login: Login, _: Request) -> Response:
     """Send a consistent copy of the campaign, made while it is in use."""
     if not site.backing_up.acquire(blocking=False):
-        raise Refusal(503, "busy", "Another backup is being made; try again in a while.")
+        raise Refusal(503, "busy", "Another backup is running; try again later.")
     try:
         # Beside the campaign, where there is room; the name is gone before the first byte is sent.
         copy = site.campaign.path.with_name(f".backup-{secrets.token_hex(8)}")
@@ -543,7 +543,7 @@ def backup(site: Site, visit: Visit, _: Request) -> Response:
             copy.unlink(missing_ok=True)
     finally:
         site.backing_up.release()
-    site.campaign.log(visit.name, None, None, "backup", {"bytes": size})
+    site.campaign.log(login.name, None, None, "backup", {"bytes": size})
 
     def read() -> Iterator[bytes]:
         with stream:
@@ -557,27 +557,27 @@ def backup(site: Site, visit: Visit, _: Request) -> Response:
 # -- tokens ---------------------------------------------------------------------------------------
 
 
-def _list_tokens(site: Site, _: Visit, __: Request) -> Response:
+def _list_tokens(site: Site, _: Login, __: Request) -> Response:
     return answer({"tokens": [token._asdict() for token in site.campaign.tokens()]})
 
 
-def _create_token(site: Site, visit: Visit, request: Request) -> Response:
+def _create_token(site: Site, login: Login, request: Request) -> Response:
     """Return a new token, which is shown only this once."""
     label = read_json(request, messages.NewToken).label.strip()
-    user = site.campaign.user(visit.name)
+    user = site.campaign.user(login.name)
     if user is None or user.role != "organiser":  # such as the only assessor of a local server
-        raise Refusal(422, "role", "Tokens act for accounts of organisers; yours is another.")
+        raise Refusal(422, "role", "Tokens act for organisers; your account is not an organiser.")
     if not label:
         raise Refusal(422, "message", "A token needs a name.")
-    token = site.campaign.create_token(visit.name, label)
-    site.campaign.log(visit.name, None, None, "token", {"label": label, "created": True})
+    token = site.campaign.create_token(login.name, label)
+    site.campaign.log(login.name, None, None, "token", {"label": label, "created": True})
     return answer({"label": label, "token": token})
 
 
-def _revoke_token(site: Site, visit: Visit, request: Request) -> Response:
+def _revoke_token(site: Site, login: Login, request: Request) -> Response:
     number = request.path_params["number"]
     site.campaign.revoke_token(number)
-    site.campaign.log(visit.name, None, None, "token", {"id": number, "revoked": True})
+    site.campaign.log(login.name, None, None, "token", {"id": number, "revoked": True})
     return answer({"revoked": number})
 
 

@@ -26,15 +26,15 @@ from foveal._version import __version__
 from foveal.assess.database import connect, prepare
 from foveal.assess.documents import (
     AssessedDocument,
-    elements_of,
+    make_elements,
     page_digest,
-    parsed_elements,
+    read_elements,
     store_markup,
 )
 from foveal.assess.people import check_name
 from foveal.assess.procedure import PROCEDURES
 from foveal.assess.rendering import keep_attributes
-from foveal.assess.vocabularies import searchable, title_of
+from foveal.assess.vocabularies import find_title, searchable
 from foveal.collection import Collection, SourceTexts
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
@@ -121,16 +121,16 @@ def create(
     meta = {
         "foveal": __version__,
         "identity": secrets.token_hex(16),
-        "index": relative(collection.path, path),
+        "index": make_relative(collection.path, path),
         "index_identity": collection.source.sha256,
-        "source": relative(source, path),
+        "source": make_relative(source, path),
         "pool": json.dumps({"unit": pool.unit, **pool.header}),
         "created": now,
         "procedure": procedure,
         "blind": str(int(blind)),
         **({} if name_tag is None else {"name_tag": name_tag}),
     }
-    with placed(path) as temporary, closing(connect(temporary)) as connection:
+    with create_file(path) as temporary, closing(connect(temporary)) as connection:
         connection.execute("PRAGMA synchronous = OFF")  # nobody uses it before it is complete
         connection.execute("PRAGMA journal_mode = MEMORY").fetchone()
         prepare(connection)
@@ -255,7 +255,7 @@ def _group_by_document(
 # -- the file -------------------------------------------------------------------------------------
 
 
-def relative(place: str | Path, campaign: str | Path) -> str:
+def make_relative(place: str | Path, campaign: str | Path) -> str:
     """Return a path relative to a campaign, so that both can be moved together."""
     target, folder = Path(place).resolve(), Path(campaign).resolve().parent
     try:
@@ -265,7 +265,7 @@ def relative(place: str | Path, campaign: str | Path) -> str:
 
 
 @contextmanager
-def placed(path: Path) -> Iterator[Path]:
+def create_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file in the same folder, and rename it if no error occurs.
 
     Only its owner can read it, since it will hold hashes of passwords.
@@ -317,14 +317,14 @@ def read_documents(
 ) -> Iterator[tuple[AssessedDocument, str]]:
     """Yield the documents with these hashes from the source of the index, and their words."""
     texts = SourceTexts(source, name_tag, keep=keep_attributes)
-    for doc, text, markup in texts.indexed(digests, progress=progress):
-        elements = parsed_elements(markup)
-        if elements.number.keys() != elements_of(collection, doc).number.keys():
+    for doc, text, markup in texts.read_indexed(digests, progress=progress):
+        elements = make_elements(markup)
+        if elements.number.keys() != read_elements(collection, doc).number.keys():
             reason = f"the elements of document {doc!r} differ from those that were indexed"
             raise InputError.at("document.changed", str(source), None, reason)
         document = AssessedDocument(
             doc,
-            title_of(elements, text, doc),
+            find_title(elements, text, doc),
             text,
             len(text),
             digests[doc].hex(),

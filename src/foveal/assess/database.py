@@ -144,13 +144,13 @@ def damage(path: Path) -> Iterator[None]:
     try:
         yield
     except (UnicodeDecodeError, json.JSONDecodeError, zlib.error) as error:
-        raise _damaged(path, str(error)) from None
+        raise _make_damage_error(path, str(error)) from None
     except sqlite3.DatabaseError as error:
         match error_code(error):
             case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-                raise _damaged(path, str(error)) from None
+                raise _make_damage_error(path, str(error)) from None
             case None if isinstance(error, sqlite3.OperationalError):  # text that is not UTF-8
-                raise _damaged(path, str(error)) from None
+                raise _make_damage_error(path, str(error)) from None
             case sqlite3.SQLITE_FULL:
                 reason = "cannot be written, the disk is full; make room and try again"
             case sqlite3.SQLITE_BUSY:
@@ -171,10 +171,10 @@ def check_integrity(path: Path, connection: sqlite3.Connection) -> None:
     with damage(path):
         found = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
     if found != "ok":
-        raise _damaged(path, found)
+        raise _make_damage_error(path, found)
 
 
-def _damaged(path: Path, found: str) -> InputError:
+def _make_damage_error(path: Path, found: str) -> InputError:
     """Return the error for a damaged campaign, with the damage found and advice."""
     reason = " ".join(found.split())
     text = (
@@ -188,7 +188,7 @@ def _damaged(path: Path, found: str) -> InputError:
 def upgrade(path: Path, connection: sqlite3.Connection) -> None:
     """Upgrade an old campaign; refuse other files and campaigns of a newer version."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise no_campaign(path)
+        raise make_format_error(path)
     found = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if found > VERSION:
         text = (
@@ -226,22 +226,22 @@ def check_file(path: Path) -> None:
         text = f"cannot be read: {reason}"
         raise InputError.at("file.unreadable", str(path), None, text) from None
     if head != _MAGIC:
-        raise no_campaign(path)
+        raise make_format_error(path)
 
 
-def no_campaign(path: Path) -> InputError:
+def make_format_error(path: Path) -> InputError:
     """Return the error for a file that is not a campaign."""
-    text = "is no campaign; expected a file that 'foveal assess init' made"
+    text = "is not a campaign; expected a file that 'foveal assess init' made"
     return InputError.at("campaign.format", str(path), None, text)
 
 
-def one(connection: sqlite3.Connection, query: str, *given: object) -> sqlite3.Row | None:
+def fetch_one(connection: sqlite3.Connection, query: str, *given: object) -> sqlite3.Row | None:
     """Return the first row of a query's result, or None."""
     row: sqlite3.Row | None = connection.execute(query, given).fetchone()
     return row
 
 
-def dumps(data: Any) -> str:
+def encode_json(data: Any) -> str:
     """Return data as JSON for the database: ASCII only, which also holds lone surrogates.
 
     Infinite numbers raise ValueError, since SQLite cannot read them.

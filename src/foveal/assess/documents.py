@@ -81,7 +81,7 @@ class Elements:
         return len(size) - 1 - int(np.argmin(size[::-1]))
 
 
-def elements_of(collection: Collection, doc: str) -> Elements:
+def read_elements(collection: Collection, doc: str) -> Elements:
     """Return the elements of a document; raise KeyError if the collection lacks the document.
 
     Empty elements of different tags at one place come in any order, which the index does not keep.
@@ -105,7 +105,7 @@ def elements_of(collection: Collection, doc: str) -> Elements:
     )
 
 
-def parsed_elements(markup: Markup) -> Elements:
+def make_elements(markup: Markup) -> Elements:
     """Return the elements of a document that was just parsed, with attributes."""
     parent, ordinal, path = _walk(markup.tags, markup.level.tolist())
     return Elements(

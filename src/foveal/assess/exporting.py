@@ -15,7 +15,13 @@ import polars as pl
 from foveal.assess.actions import Decision, RefusedError, Replace, Spans, State, add_span
 from foveal.assess.documents import AssessedDocument
 from foveal.assess.people import FINAL
-from foveal.assess.procedure import GRADES, asked, inferred, refuse, relevant
+from foveal.assess.procedure import (
+    GRADES,
+    infer_grades,
+    is_relevant,
+    mark_elements_to_grade,
+    refuse,
+)
 from foveal.assess.store import Campaign
 from foveal.collection import Collection
 from foveal.collection.placement import place_judgements
@@ -75,7 +81,7 @@ def judgements(
             quotes.append((text[start:end], before, text[end : end + _AROUND]))
         # An entry point counts only with highlighted text.
         bep = state.bep if spans else None
-        found = relevant(procedure, state)
+        found = is_relevant(procedure, state)
         rows.append((topic, doc, assessor, document.length, bep, len(chosen), found))
     pairs = np.array(flat, dtype=np.int64).reshape(-1, 2)
     return Judgements.from_rows(
@@ -119,8 +125,8 @@ def _elements(campaign: Campaign, chosen: Sequence[tuple[str, str, State]]) -> p
         spans = np.array(state.spans, dtype=np.int64).reshape(-1, 2)
         size = elements.end - elements.start
         rsize = Coverage(spans[:, 0], spans[:, 1]).within(elements.start, elements.end)
-        pooled = frozenset(campaign.pooled(topic, doc) if campaign.procedure == "2003" else ())
-        for path, grade in inferred(campaign.procedure, state, elements).items():
+        pooled = frozenset(campaign.list_pooled(topic, doc) if campaign.procedure == "2003" else ())
+        for path, grade in infer_grades(campaign.procedure, state, elements).items():
             if set(grade) != set(wanted):
                 continue  # only some of its grades are known
             one: dict[str, Any] = {"row": number, "xpath": path, **grade}
@@ -138,7 +144,7 @@ def _elements(campaign: Campaign, chosen: Sequence[tuple[str, str, State]]) -> p
     return frame.select(name for name in schema if frame[name].null_count() < len(frame))
 
 
-def prepared(found: Judgements, collection: Collection, form: str) -> Judgements:
+def add_format_data(found: Judgements, collection: Collection, form: str) -> Judgements:
     """Add what an INEX format needs: sizes of elements, XPaths of passages."""
     if found.elements is None and found.has_text and form.startswith("inex"):
         found = derive_elements(found, collection)
@@ -186,7 +192,7 @@ def export_judgements(
         Export assessments that are not validated, too.
     """
     if final and assessors:
-        raise UsageError("--final is instead of --assessor; give one of them")
+        raise UsageError("--final excludes --assessor; give one of them")
     check_known(campaign, assessors, topics)
     found = judgements(
         campaign,
@@ -202,10 +208,10 @@ def export_judgements(
         found = found.combined(combine)
     elif form in ("fol", "trec") and found.several_assessors:  # which name no assessor
         raise UsageError(
-            f"{form} holds one judgement of a document, and several people assessed some; choose "
+            f"{form} holds one judgement per document, and several people assessed some; choose "
             "an assessor (--assessor), the adjudicated assessments (--final) or --combine"
         )
-    found = prepared(found, campaign.collection, form)
+    found = add_format_data(found, campaign.collection, form)
     write_judgements(found, target, form)
     losses = find_format(form, "judgements").list_losses(found)
     return found, [*found.notes, *(f"not kept in {form}: {loss}" for loss in losses)]
@@ -280,7 +286,7 @@ def import_judgements(
     states = _make_states(campaign, placed)
     counts = Counter[str]()
     for topic, doc, state in states:
-        if add or campaign.in_pool(topic, doc):
+        if add or campaign.is_pooled(topic, doc):
             version, present = campaign.state(assessor, topic, doc)
             if version and present == state:
                 counts["unchanged"] += 1
@@ -325,7 +331,7 @@ def _make_states(campaign: Campaign, judged: Judgements) -> list[tuple[str, str,
         if campaign.procedure == "2005":
             # Only elements with highlighted text are graded; all others count as 0.
             elements = campaign.elements(doc)
-            live, number = asked("2005", state, elements), elements.number
+            live, number = mark_elements_to_grade("2005", state, elements), elements.number
             graded = {p: g for p, g in graded.items() if p not in number or live[number[p]]}
         state = State(spans, bep, graded)
         try:
@@ -334,7 +340,7 @@ def _make_states(campaign: Campaign, judged: Judgements) -> list[tuple[str, str,
         except RefusedError as error:
             problems.append(judged.problem("campaign.refused", row, f"document {doc!r}: {error}"))
             continue
-        complete = not campaign.missing(topic, doc, state)
+        complete = not campaign.list_missing(topic, doc, state)
         found.append((topic, doc, State(spans, bep, graded, validated=complete)))
     if problems:
         raise InputError(problems)

@@ -25,9 +25,9 @@ from foveal.assess.api import COMBINATIONS, EXPORTS, backup, export
 from foveal.assess.exporting import judgements
 from foveal.assess.messages import Join, JoinQuestion, PasswordChange, read_form, read_json
 from foveal.assess.people import FINAL
-from foveal.assess.procedure import relevant
+from foveal.assess.procedure import is_relevant
 from foveal.assess.security import Refusal, is_own_path
-from foveal.assess.site import CONDITIONS, Condition, Endpoint, Site, Visit, answer, client_address
+from foveal.assess.site import CONDITIONS, Condition, Endpoint, Login, Site, answer, client_address
 from foveal.assess.store import CollectionDocument
 from foveal.errors import UsageError
 
@@ -46,25 +46,25 @@ _MOST_DETAILS = 160
 # -- assessors ------------------------------------------------------------------------------------
 
 
-def _home(site: Site, visit: Visit, _: Request) -> Response:
-    rows = {row.topic: row for row in site.campaign.progress() if row.assessor == visit.name}
-    topics = [rows[topic] for topic in site.campaign.assigned(visit.name)]
+def _home(site: Site, login: Login, _: Request) -> Response:
+    rows = {row.topic: row for row in site.campaign.progress() if row.assessor == login.name}
+    topics = [rows[topic] for topic in site.campaign.list_assigned(login.name)]
     # Topics in progress go first.
     waiting = sorted(
         (row for row in topics if row.validated < row.pooled), key=lambda r: not r.seen
     )
     return site.render(
         "home.html",
-        visit,
+        login,
         topics=topics,
         titles={topic.id: topic.title or "" for topic in site.campaign.topics},
         next=waiting[0] if waiting else None,
     )
 
 
-def _pool(site: Site, visit: Visit, request: Request) -> Response:
-    access = site.view(visit, request)
-    campaign, known = site.campaign, site.conditions(access)
+def _pool(site: Site, login: Login, request: Request) -> Response:
+    access = site.permit_view(login, request)
+    campaign, known = site.campaign, site.get_conditions(access)
     documents: list[dict[str, Any]] = []
     for entry in campaign.pool(access.topic):
         added_by = entry.added_by or ""
@@ -83,10 +83,10 @@ def _pool(site: Site, visit: Visit, request: Request) -> Response:
         )
     counted = Counter(one["state"].kind for one in documents)
     waiting = [one for one in documents if one["state"].kind not in ("relevant", "irrelevant")]
-    viewed = campaign.viewed(access.assessor, access.topic)
+    viewed = campaign.list_viewed(access.assessor, access.topic)
     return site.render(
         "pool.html",
-        visit,
+        login,
         topic=campaign.topics[access.topic],
         may_act=access.may_act,
         documents=documents,
@@ -107,15 +107,18 @@ def _pool(site: Site, visit: Visit, request: Request) -> Response:
     )
 
 
-def _collection(site: Site, visit: Visit, request: Request) -> Response:
+def _collection(site: Site, login: Login, request: Request) -> Response:
     """Show documents of the collection, found by search or browsing."""
-    access = site.view(visit, request)
+    access = site.permit_view(login, request)
     given = request.query_params
     q, prefix = (given.get(name, "") for name in ("q", "prefix"))
     if max(len(q), len(prefix)) > _MOST_QUERY:
         raise Refusal(422, "message", f"A query may have at most {_MOST_QUERY} characters.")
     q = q.strip()
-    known, pooled = site.conditions(access), site.campaign.to_judge(access.assessor, access.topic)
+    known, pooled = (
+        site.get_conditions(access),
+        site.campaign.to_judge(access.assessor, access.topic),
+    )
     more: dict[str, Any] | None = None
     if q:
         offset = int(given["offset"]) if re.fullmatch("[0-9]{1,6}", given.get("offset", "")) else 0
@@ -128,7 +131,7 @@ def _collection(site: Site, visit: Visit, request: Request) -> Response:
             more = {"prefix": prefix, "after": found[-1].doc}
     return site.render(
         "collection.html",
-        visit,
+        login,
         topic=site.campaign.topics[access.topic],
         may_act=access.may_act,
         q=q,
@@ -159,17 +162,17 @@ def _mark_words(found: CollectionDocument, q: str) -> Iterator[tuple[str, bool]]
             yield part, i % 2 == 1
 
 
-def _article(site: Site, visit: Visit, request: Request) -> Response:
+def _article(site: Site, login: Login, request: Request) -> Response:
     """Render the frame of the article page; its script fetches the content."""
-    site.view(visit, request)
+    site.permit_view(login, request)
     site.document(request.path_params["doc"])
-    return site.render("article.html", visit)
+    return site.render("article.html", login)
 
 
 # -- organisers -----------------------------------------------------------------------------------
 
 
-def _organise(site: Site, visit: Visit, _: Request) -> Response:
+def _organise(site: Site, login: Login, _: Request) -> Response:
     campaign, users = site.campaign, site.campaign.users()
     progress = campaign.progress()
     assigned = {
@@ -178,7 +181,7 @@ def _organise(site: Site, visit: Visit, _: Request) -> Response:
     judging = {name for _, name in assigned} | {u.name for u in users if u.role == "assessor"}
     return site.render(
         "organise.html",
-        visit,
+        login,
         campaign=campaign,
         pooled=sum(len(campaign.pool(topic.id)) for topic in campaign.topics),
         progress=progress,
@@ -188,22 +191,22 @@ def _organise(site: Site, visit: Visit, _: Request) -> Response:
     )
 
 
-def _people(site: Site, visit: Visit, _: Request) -> Response:
+def _people(site: Site, login: Login, _: Request) -> Response:
     campaign = site.campaign
     return site.render(
         "people.html",
-        visit,
+        login,
         users=campaign.users(),
-        topics_of={user.name: campaign.assigned(user.name) for user in campaign.users()},
+        topics_of={user.name: campaign.list_assigned(user.name) for user in campaign.users()},
         invited=campaign.invitations(),
         fewest=FEWEST,
     )
 
 
-def _settings(site: Site, visit: Visit, _: Request) -> Response:
+def _settings(site: Site, login: Login, _: Request) -> Response:
     return site.render(
         "campaign.html",
-        visit,
+        login,
         formats=EXPORTS,
         combinations=COMBINATIONS,
         names=[user.name for user in site.campaign.users()],
@@ -212,23 +215,23 @@ def _settings(site: Site, visit: Visit, _: Request) -> Response:
     )
 
 
-def _agreement(site: Site, visit: Visit, _: Request) -> Response:
+def _agreement(site: Site, login: Login, _: Request) -> Response:
     from foveal.analysis.agreement import agreement
 
     try:
         found = agreement(judgements(site.campaign))
     except UsageError:  # no document has two assessors yet
         problem = "No document of a topic was validated by two assessors yet."
-        return site.render("agreement.html", visit, problem=problem, tables=[])
+        return site.render("agreement.html", login, problem=problem, tables=[])
     together, tables = found.tables(), found.tables()
     for table, known in zip(found.tables(per_topic=True), together, strict=True):
         rows = tuple(row for row in table.rows if row not in known.rows)
         tables.append(replace(table, title=f"{table.title}, by topic", rows=rows, notes=()))
     problem = " ".join(found.notes)
-    return site.render("agreement.html", visit, problem=problem, tables=tables)
+    return site.render("agreement.html", login, problem=problem, tables=tables)
 
 
-def _adjudicate(site: Site, visit: Visit, _: Request) -> Response:
+def _adjudicate(site: Site, login: Login, _: Request) -> Response:
     every = cases(site.campaign)
     rows: list[dict[str, Any]] = [
         {
@@ -246,7 +249,7 @@ def _adjudicate(site: Site, visit: Visit, _: Request) -> Response:
     waiting = [row for row in rows if row["differ"] and row["state"].kind not in decided]
     return site.render(
         "adjudicate.html",
-        visit,
+        login,
         rows=rows,
         next=waiting[0] if waiting else None,
         open=len(waiting),
@@ -261,12 +264,12 @@ def _describe_decision(case: Case, procedure: str) -> Condition:
         return Condition("open", "open") if case.differ else Condition("seen", "agreed so far")
     if not case.final.validated:
         return Condition("marked", "begun")
-    if relevant(procedure, case.final):
+    if is_relevant(procedure, case.final):
         return Condition("relevant", "relevant")
     return Condition("irrelevant", "not relevant")
 
 
-def _log(site: Site, visit: Visit, request: Request) -> Response:
+def _log(site: Site, login: Login, request: Request) -> Response:
     given, campaign = request.query_params, site.campaign
     of: Literal["actions", "events"] = "events" if given.get("of") == "events" else "actions"
     assessor, topic = given.get("assessor") or None, given.get("topic") or None
@@ -277,7 +280,7 @@ def _log(site: Site, visit: Visit, request: Request) -> Response:
     more = {**query, "before": found[-1]["id"]} if len(found) == _LOGGED else None
     return site.render(
         "log.html",
-        visit,
+        login,
         names=[*(user.name for user in campaign.users()), FINAL],
         topics=campaign.topics.ids,
         assessor=assessor,
@@ -339,14 +342,14 @@ def _redirect(site: Site, back: str) -> Response:
     return RedirectResponse(site.url(back if is_own_path(back) else "/"), 303)
 
 
-def _login_page(site: Site, visit: Visit | None, request: Request) -> Response:
+def _login_page(site: Site, login: Login | None, request: Request) -> Response:
     back = request.query_params.get("next", "")
-    if visit is not None:
+    if login is not None:
         return _redirect(site, back)
     return _login_form(site, request, back=back if is_own_path(back) else "")
 
 
-def _login(site: Site, _: Visit | None, request: Request) -> Response:
+def _login(site: Site, _: Login | None, request: Request) -> Response:
     """Start a session if name and password are right; else show the form again."""
     fields = read_form(request)
     back = fields.get("next", "")
@@ -374,13 +377,13 @@ def _check_password(site: Site, request: Request, name: str, password: str) -> N
     address = client_address(request)
     # In this order: a blocked address must not use up the attempts of others.
     own = f"{name}\n{address}"
-    with site.limited((site.addresses, address), (site.tries, own), (site.names, name)):
+    with site.limit_attempts((site.addresses, address), (site.tries, own), (site.names, name)):
         user = site.campaign.user(name)
         if not check_password(password, None if user is None else user.password):
             raise Refusal(401, "password", "Name or password is wrong.")
 
 
-def _start(site: Site, visit: Visit | None, request: Request) -> Response:
+def _start(site: Site, login: Login | None, request: Request) -> Response:
     """Sign in by the one-time link of a local server."""
     local = site.local
     if local is None:
@@ -391,17 +394,17 @@ def _start(site: Site, visit: Visit | None, request: Request) -> Response:
         response = _redirect(site, "/")
         site.sign_in(request, response, local.user, "link")
         return response
-    if visit is not None:  # the same link again, in the same browser
+    if login is not None:  # the same link again, in the same browser
         return _redirect(site, "/")
     problem = "This link has been used, or belongs to another server."
     return _login_form(site, request, problem, status=403)
 
 
-def _logout(site: Site, visit: Visit | None, _: Request) -> Response:
+def _logout(site: Site, login: Login | None, _: Request) -> Response:
     response = _redirect(site, "/login")
-    if visit is not None:
-        site.campaign.end_session(visit.token)
-        site.campaign.log(visit.name, None, None, "logout", {})
+    if login is not None:
+        site.campaign.end_session(login.token)
+        site.campaign.log(login.name, None, None, "logout", {})
     response.delete_cookie(site.cookie, path=site.url("/"))
     return response
 
@@ -409,25 +412,25 @@ def _logout(site: Site, visit: Visit | None, _: Request) -> Response:
 # -- passwords of one's own -----------------------------------------------------------------------
 
 
-def _join_page(site: Site, visit: Visit | None, _: Request) -> Response:
-    return site.render("join.html", visit, fewest=FEWEST)
+def _join_page(site: Site, login: Login | None, _: Request) -> Response:
+    return site.render("join.html", login, fewest=FEWEST)
 
 
-def _invited(site: Site, _: Visit | None, request: Request) -> Response:
+def _check_invitation(site: Site, _: Login | None, request: Request) -> Response:
     """Answer whom an invitation is for."""
     token = read_json(request, JoinQuestion).token
-    with site.limited((site.addresses, client_address(request))):
-        name = site.campaign.invited(token)
+    with site.limit_attempts((site.addresses, client_address(request))):
+        name = site.campaign.find_invited(token)
         if name is None:
             raise Refusal(404, "invitation", _NO_INVITATION)
     return answer({"name": name})
 
 
-def _join(site: Site, _: Visit | None, request: Request) -> Response:
+def _join(site: Site, _: Login | None, request: Request) -> Response:
     """Set the password of an invited person, who is signed in then; works once."""
     given = read_json(request, Join)
-    with site.limited((site.addresses, client_address(request))):
-        if site.campaign.invited(given.token) is None:  # before the password is hashed
+    with site.limit_attempts((site.addresses, client_address(request))):
+        if site.campaign.find_invited(given.token) is None:  # before the password is hashed
             raise Refusal(404, "invitation", _NO_INVITATION)
     name = site.campaign.accept(given.token, encode_password(given.password))
     if name is None:
@@ -437,27 +440,27 @@ def _join(site: Site, _: Visit | None, request: Request) -> Response:
     return response
 
 
-def _account(site: Site, visit: Visit, _: Request) -> Response:
-    user = site.campaign.user(visit.name)
+def _account(site: Site, login: Login, _: Request) -> Response:
+    user = site.campaign.user(login.name)
     has_password = user is not None and user.password is not None
-    return site.render("account.html", visit, fewest=FEWEST, has_password=has_password)
+    return site.render("account.html", login, fewest=FEWEST, has_password=has_password)
 
 
-def _change_password(site: Site, visit: Visit, request: Request) -> Response:
+def _change_password(site: Site, login: Login, request: Request) -> Response:
     """Change one's own password; all other sessions end."""
     given = read_json(request, PasswordChange)
-    user = site.campaign.user(visit.name)
+    user = site.campaign.user(login.name)
     if user is None or user.password is not None:
         try:
-            _check_password(site, request, visit.name, given.old)
+            _check_password(site, request, login.name, given.old)
         except Refusal as refusal:
             if refusal.status == 401:  # the session is fine
                 raise Refusal(422, "password", "The present password is wrong.") from None
             raise
-    site.campaign.set_password(visit.name, encode_password(given.new))
-    site.campaign.log(visit.name, None, None, "password", {})
-    response = answer({"name": visit.name})
-    site.sign_in(request, response, visit.name, "new password")
+    site.campaign.set_password(login.name, encode_password(given.new))
+    site.campaign.log(login.name, None, None, "password", {})
+    response = answer({"name": login.name})
+    site.sign_in(request, response, login.name, "new password")
     return response
 
 
@@ -479,7 +482,7 @@ ENDPOINTS = (
     Endpoint("POST", "/logout", _logout, "nobody"),
     Endpoint("GET", "/start", _start, "nobody"),
     Endpoint("GET", "/join", _join_page, "nobody"),
-    Endpoint("POST", "/api/invitation", _invited, "nobody"),
+    Endpoint("POST", "/api/invitation", _check_invitation, "nobody"),
     Endpoint("POST", "/api/join", _join, "nobody", hashes=True),
     Endpoint("GET", "/account", _account),
     Endpoint("POST", "/api/account/password", _change_password, hashes=True),

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from foveal.assess.accounts import digest
-from foveal.assess.database import Database, one
+from foveal.assess.database import Database, fetch_one
 from foveal.errors import UsageError
 
 FINAL = "final"
@@ -69,7 +69,7 @@ class ApiToken(NamedTuple):
 
 
 class Instructions(NamedTuple):
-    """What an organiser tells the assessors."""
+    """The title and guidelines that an organiser writes for the assessors."""
 
     title: str
     guidelines: str
@@ -88,7 +88,7 @@ def check_name(name: str) -> None:
 
 
 class People(Database):
-    """Who takes part in a campaign. Of tokens the file holds hashes only."""
+    """The users of a campaign. The file holds only hashes of tokens."""
 
     # -- accounts ---------------------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ class People(Database):
     ) -> None:
         check_name(name)
         _check_role(role)
-        if one(connection, "SELECT 1 FROM users WHERE name = ?", name):
+        if fetch_one(connection, "SELECT 1 FROM users WHERE name = ?", name):
             raise UsageError(f"there is already a user {name!r}")
         given = (name, role, password, self._time())
         connection.execute("INSERT INTO users VALUES (?, ?, ?, ?)", given)
@@ -156,7 +156,7 @@ class People(Database):
         """Remove an assignment; assessments stay."""
         self.change("DELETE FROM assignments WHERE topic = ? AND assessor = ?", topic, assessor)
 
-    def assigned(self, assessor: str) -> tuple[str, ...]:
+    def list_assigned(self, assessor: str) -> tuple[str, ...]:
         """Return the topics of an assessor, in the order of the topics."""
         rows = self.rows(
             "SELECT topic FROM assignments JOIN topics USING (topic) WHERE assessor = ? "
@@ -224,19 +224,19 @@ class People(Database):
         query = "SELECT user, expires FROM invitations WHERE expires > ?"
         return {row["user"]: row["expires"] for row in self.rows(query, self._time())}
 
-    def invited(self, token: str) -> str | None:
+    def find_invited(self, token: str) -> str | None:
         """Return the user of an open invitation, or None."""
-        return self._invited(self.reading(), token)
+        return self._find_invited(self.reading(), token)
 
-    def _invited(self, connection: sqlite3.Connection, token: str) -> str | None:
+    def _find_invited(self, connection: sqlite3.Connection, token: str) -> str | None:
         query = "SELECT user FROM invitations WHERE token_hash = ? AND expires > ?"
-        row = one(connection, query, digest(token), self._time())
+        row = fetch_one(connection, query, digest(token), self._time())
         return None if row is None else str(row["user"])
 
     def accept(self, token: str, encoded: str) -> str | None:
         """Set the password of the invited user, once; return None if the token is not valid."""
         with self.writing() as connection:
-            name = self._invited(connection, token)
+            name = self._find_invited(connection, token)
             if name is not None:
                 _set_password(connection, name, encoded)
         return name
@@ -268,7 +268,7 @@ class People(Database):
     def revoke_token(self, number: int) -> None:
         """Delete a token, which is refused from now on."""
         if not self.change("DELETE FROM tokens WHERE id = ?", number):
-            raise UsageError(f"there is no token {number}")
+            raise UsageError(f"token {number} does not exist")
 
     # -- title and guidelines ---------------------------------------------------------------------
 

@@ -57,7 +57,9 @@ class Missing(NamedTuple):
     """Path of the element concerned, or None."""
 
 
-def asked(procedure: str, state: State, elements: Elements, pooled: Iterable[str] = ()) -> Bools:
+def mark_elements_to_grade(
+    procedure: str, state: State, elements: Elements, pooled: Iterable[str] = ()
+) -> Bools:
     """Return a mask of the elements to grade.
 
     These are elements with highlighted text in 2005, pooled elements in 2003.
@@ -72,14 +74,14 @@ def asked(procedure: str, state: State, elements: Elements, pooled: Iterable[str
     return wanted
 
 
-def relevant(procedure: str, state: State) -> bool:
+def is_relevant(procedure: str, state: State) -> bool:
     """Return True if the document holds anything relevant."""
     if procedure == "2003":
         return any(grade.get("exhaustivity", _NONE) != _NONE for grade in state.grades.values())
     return bool(state.spans)
 
 
-def missing(
+def list_missing(
     procedure: str, state: State, elements: Elements, pooled: Iterable[str] = ()
 ) -> list[Missing]:
     """Return the reasons why a document cannot be validated; an empty list if it can.
@@ -97,11 +99,13 @@ def missing(
     found: list[Missing] = []
     if procedure != "2003":
         if state.spans and state.bep is None:
-            found.append(Missing("relevant text is highlighted, but there is no best entry point"))
+            found.append(
+                Missing("relevant text is highlighted, but the best entry point is missing")
+            )
         if state.bep is not None and not state.spans:
             found.append(Missing("there is a best entry point, but no relevant text"))
-    wanted = np.flatnonzero(asked(procedure, state, elements, pooled)).tolist()
-    known, order = inferred(procedure, state, elements), EXHAUSTIVITY[procedure]
+    wanted = np.flatnonzero(mark_elements_to_grade(procedure, state, elements, pooled)).tolist()
+    known, order = infer_grades(procedure, state, elements), EXHAUSTIVITY[procedure]
     for i in wanted:
         path = elements.path[i]
         lacking = [name for name in GRADES[procedure] if name not in known.get(path, {})]
@@ -118,7 +122,7 @@ def missing(
     return found
 
 
-def inferred(procedure: str, state: State, elements: Elements) -> dict[str, dict[str, str]]:
+def infer_grades(procedure: str, state: State, elements: Elements) -> dict[str, dict[str, str]]:
     """Return the grades of elements: given ones, and those inferred from them.
 
     An element without a grade is as exhaustive as its most exhaustive part. The parts of an element
@@ -130,7 +134,7 @@ def inferred(procedure: str, state: State, elements: Elements) -> dict[str, dict
     if not order:
         return {}
     known: list[Mapping[str, str]] = [{}] * len(elements)
-    live = asked(procedure, state, elements)
+    live = mark_elements_to_grade(procedure, state, elements)
     for path, grade in state.grades.items():
         i = elements.number.get(path)
         if i is not None and (procedure != "2005" or live[i]):
@@ -166,7 +170,7 @@ def refuse(procedure: str, state: State, action: Action, elements: Elements) -> 
         new = action.state
         if procedure == "2003" and (new.spans or new.bep is not None):
             raise RefusedError("a campaign that grades elements has no highlights or entry points")
-        live = asked(procedure, new, elements)
+        live = mark_elements_to_grade(procedure, new, elements)
         for path, grade in new.grades.items():
             number = elements.number.get(path)
             if procedure == "2005" and grade and number is not None and not live[number]:
@@ -196,7 +200,7 @@ def _refuse_grade(
     if not grade:
         return
     _refuse_values(procedure, grade)
-    live = asked(procedure, state, elements) if procedure == "2005" else None
+    live = mark_elements_to_grade(procedure, state, elements) if procedure == "2005" else None
     if live is not None and not live[number]:
         raise RefusedError(f"{path} holds no highlighted text and cannot be graded")
     order = EXHAUSTIVITY[procedure]

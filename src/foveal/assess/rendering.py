@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from foveal.assess.documents import AssessedDocument, Elements, add_markup
-from foveal.assess.vocabularies import INLINE, MATHML, local_name, roles_of, vocabulary_of, words
+from foveal.assess.vocabularies import (
+    INLINE,
+    MATHML,
+    find_roles,
+    find_vocabulary,
+    local_name,
+    words,
+)
 
 Looks = defaultdict[int, dict[str, Any]]
 """How elements look beyond their role, by their number."""
@@ -116,9 +123,9 @@ def structure(
 
 def lay_out(elements: Elements, text: str) -> dict[str, Any]:
     """Return the elements of a document as columns, with roles and looks."""
-    vocabulary = vocabulary_of(elements)
+    vocabulary = find_vocabulary(elements)
     tags = {tag: i for i, tag in enumerate(dict.fromkeys(elements.tag))}
-    roles = roles_of(elements, text, vocabulary)
+    roles = find_roles(elements, text, vocabulary)
     return {
         "tags": list(tags),
         "tag": [tags[tag] for tag in elements.tag],

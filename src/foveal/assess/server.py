@@ -33,7 +33,7 @@ from foveal.assess.accounts import LocalAccess, session_cookie
 from foveal.assess.database import error_code
 from foveal.assess.messages import is_form, read_form
 from foveal.assess.security import SAFE, Guard, Refusal, check_token
-from foveal.assess.site import STATIC, Endpoint, Site, Visit, quoted
+from foveal.assess.site import STATIC, Endpoint, Login, Site, quote_name
 from foveal.assess.store import Campaign
 from foveal.errors import FovealError, InputError, Problem
 
@@ -65,7 +65,7 @@ _PROBLEMS: dict[int | None, tuple[str, str]] = {
 _BUSY = ("busy", "The campaign cannot be used at the moment; try again.")
 
 
-def _health(site: Site, _: Visit | None, __: Request) -> Response:
+def _health(site: Site, _: Login | None, __: Request) -> Response:
     """Answer ok if the campaign can be read."""
     site.campaign.reading().execute("SELECT 1 FROM meta").fetchone()
     return PlainTextResponse("ok")
@@ -122,7 +122,7 @@ def create_app(
         site.close()
 
     async def explain(scope: Scope, error: Exception) -> Response:
-        if scope["state"].get("visit") is None:  # nothing to read from the database
+        if scope["state"].get("login") is None:  # nothing to read from the database
             return _explain(site, scope, error)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(site.workers, _explain, site, scope, error)
@@ -137,21 +137,21 @@ def _dispatch(site: Site, endpoint: Endpoint) -> Callable[[Request], Any]:
     """Return the function that checks a request and has its handler answer in a worker thread."""
 
     def work(request: Request) -> Response:
-        by_token = site.visit_by_token(request) if endpoint.by_token else None
-        visit = request.state.visit = by_token or site.visit(request)
-        if visit is None:
+        by_token = site.find_token_login(request) if endpoint.by_token else None
+        login = request.state.login = by_token or site.find_login(request)
+        if login is None:
             if endpoint.needs != "nobody":
                 raise Refusal(401, "login", "You are not signed in.")
             return endpoint.handler(site, None, request)
         # The form to sign in has a token of its own: there may be no session yet.
-        if endpoint.method not in SAFE and endpoint.path != "/login" and not visit.by_token:
+        if endpoint.method not in SAFE and endpoint.path != "/login" and not login.by_token:
             token = request.headers.get("x-csrf-token")
             if token is None and is_form(request):
                 token = read_form(request).get("csrf")
-            check_token(token, visit.csrf)
-        if endpoint.needs == "organiser" and not visit.organiser:
+            check_token(token, login.csrf)
+        if endpoint.needs == "organiser" and not login.organiser:
             raise Refusal(403, "role", "Only organisers may do that.")
-        return endpoint.handler(site, visit, request)
+        return endpoint.handler(site, login, request)
 
     async def handle(request: Request) -> Response:
         request.state.body = await request.body()
@@ -173,13 +173,13 @@ def _explain(site: Site, scope: Scope, error: Exception) -> Response:
         return JSONResponse(content, refusal.status, headers=refusal.headers)
     if refusal.status == 401:
         query = scope["query_string"].decode("ascii", "replace")
-        back = f"{quoted(path)}?{query}".rstrip("?")
+        back = f"{quote_name(path)}?{query}".rstrip("?")
         where = "/login" if back == "/" else f"/login?{urlencode({'next': back})}"
         return RedirectResponse(site.url(where), 303)
     title = _TITLES.get(refusal.status, "That did not work")
     given: dict[str, Any] = {"status": refusal.status, "title": title, "reason": refusal.reason}
     try:
-        page = site.render("problem.html", scope["state"].get("visit"), **given)
+        page = site.render("problem.html", scope["state"].get("login"), **given)
     except sqlite3.Error:
         page = site.render("problem.html", None, **given)
     page.headers.update(refusal.headers)

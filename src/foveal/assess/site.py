@@ -1,4 +1,4 @@
-"""What all handlers of the server share: the campaign, users, permissions, pages."""
+"""State shared by all handlers of the server: the campaign, users, permissions, pages."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from foveal.assess.accounts import LocalAccess, RateLimit
 from foveal.assess.people import FINAL
 from foveal.assess.security import Refusal
 from foveal.assess.store import AssessmentSummary, Campaign
-from foveal.errors import counted
+from foveal.errors import plural
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
 
 
-class Visit(NamedTuple):
+class Login(NamedTuple):
     """The signed-in user of a request, and the session."""
 
     name: str
@@ -38,7 +38,7 @@ class Visit(NamedTuple):
 
 
 Handler = Callable[["Site", Any, Request], Response]
-"""A function that answers a request; its visit is None if nobody is signed in."""
+"""A function that answers a request; its login is None if nobody is signed in."""
 
 
 class Endpoint(NamedTuple):
@@ -81,10 +81,10 @@ CONDITIONS = (_NEW, _SEEN, _MARKED, _RELEVANT, _IRRELEVANT)
 """All conditions, from not seen to judged."""
 
 
-def condition(summary: AssessmentSummary | None, *, viewed: bool) -> Condition:
+def get_condition(summary: AssessmentSummary | None, *, viewed: bool) -> Condition:
     """Return the progress of an assessor on a document.
 
-    >>> condition(AssessmentSummary(3, relevant=True, validated=False, spans=2), viewed=True).words
+    >>> get_condition(AssessmentSummary(3, True, False, 2), viewed=True).words
     'marked, not validated'
     """
     if summary is not None and summary.validated:
@@ -94,10 +94,10 @@ def condition(summary: AssessmentSummary | None, *, viewed: bool) -> Condition:
     return _SEEN if viewed or summary is not None else _NEW
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Quote a name for use in a URL.
 
-    >>> quoted("a b/ü?")
+    >>> quote_name("a b/ü?")
     'a%20b/%C3%BC%3F'
     """
     return quote(name, safe="/", errors="replace")
@@ -122,10 +122,10 @@ def _format_time(at: str) -> str:
     return datetime.fromisoformat(at).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def clock(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Format seconds of work as minutes and hours.
 
-    >>> clock(0), clock(59), clock(125), clock(7260)
+    >>> format_duration(0), format_duration(59), format_duration(125), format_duration(7260)
     ('', '1 min', '2 min', '2 h 01 min')
     """
     minutes = round(seconds / 60)
@@ -178,7 +178,7 @@ class Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.templates.filters.update(path=quoted, moment=_format_time, clock=clock)
+        self.templates.filters.update(path=quote_name, moment=_format_time, clock=format_duration)
         self.templates.globals.update(url=self.url, root=root)
 
     def close(self) -> None:
@@ -194,15 +194,15 @@ class Site:
 
     def topic_url(self, topic: str) -> str:
         """Return the path of the pool of a topic."""
-        return self.url(f"/topics/{quoted(topic)}")
+        return self.url(f"/topics/{quote_name(topic)}")
 
     def document_url(self, topic: str, doc: str, *, final: bool = False) -> str:
         """Return the path of an article page."""
-        return f"{self.topic_url(topic)}/documents/{quoted(doc)}" + (f"?as={FINAL}" * final)
+        return f"{self.topic_url(topic)}/documents/{quote_name(doc)}" + (f"?as={FINAL}" * final)
 
     # -- users ------------------------------------------------------------------------------------
 
-    def visit(self, request: Request) -> Visit | None:
+    def find_login(self, request: Request) -> Login | None:
         """Return the user of a request; None without a session or an account."""
         token = request.cookies.get(self.cookie, "")
         session = self.campaign.find_session(token)
@@ -211,26 +211,26 @@ class Site:
             return None
         local = self.local
         owner = local is not None and local.organiser and local.user == user.name
-        return Visit(user.name, owner or user.role == "organiser", session.csrf, token)
+        return Login(user.name, owner or user.role == "organiser", session.csrf, token)
 
-    def visit_by_token(self, request: Request) -> Visit | None:
+    def find_token_login(self, request: Request) -> Login | None:
         """Return the organiser in whose name a token of the API acts; refuse an unknown token."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             return None
-        with self.limited((self.addresses, client_address(request))):
+        with self.limit_attempts((self.addresses, client_address(request))):
             user = self.campaign.find_token(token.strip()[:200])
             if user is None:
                 raise Refusal(401, "token", "This token is unknown or revoked.")
-        return Visit(user.name, user.role == "organiser", "", "", by_token=True)
+        return Login(user.name, user.role == "organiser", "", "", by_token=True)
 
     @contextmanager
-    def limited(self, *limits: tuple[RateLimit, str]) -> Iterator[None]:
+    def limit_attempts(self, *limits: tuple[RateLimit, str]) -> Iterator[None]:
         """Refuse an attempt past one of the limits; an attempt without an error does not count."""
         for limit, key in limits:
             if wait := limit.try_acquire(key):
                 minutes = -(-wait // 60)
-                reason = f"Too many attempts. Please wait {counted(minutes, 'minute')}."
+                reason = f"Too many attempts. Please wait {plural(minutes, 'minute')}."
                 raise Refusal(429, "attempts", reason, {"Retry-After": str(wait)})
         yield
         for limit, key in limits:
@@ -252,38 +252,42 @@ class Site:
 
     # -- permissions and documents ----------------------------------------------------------------
 
-    def view(self, visit: Visit, request: Request) -> Permission:
+    def permit_view(self, login: Login, request: Request) -> Permission:
         """Return the user's permissions on a topic; refuse the request if there are none."""
         topic = request.path_params["topic"]
         if topic not in self.campaign.topics:
             raise Refusal(404, "topic", "There is no such topic.")
         other = request.query_params.get("as")
         if other is not None:
-            if other != FINAL or not visit.organiser:
+            if other != FINAL or not login.organiser:
                 raise Refusal(403, "role", "Only organisers adjudicate, and only as final.")
             return Permission(topic, FINAL, may_act=True, adjudicates=True)
-        assigned = topic in self.campaign.assigned(visit.name)
-        if not assigned and not visit.organiser:
+        assigned = topic in self.campaign.list_assigned(login.name)
+        if not assigned and not login.organiser:
             raise Refusal(403, "assignment", "This topic is not assigned to you.")
-        return Permission(topic, visit.name, may_act=assigned)
+        return Permission(topic, login.name, may_act=assigned)
 
-    def change(self, visit: Visit, request: Request) -> Permission:
-        """Return the permissions as `view` does; refuse the request if changes are forbidden."""
-        permission = self.view(visit, request)
+    def permit_change(self, login: Login, request: Request) -> Permission:
+        """Return the permissions, as `permit_view`; refuse the request if changes are forbidden."""
+        permission = self.permit_view(login, request)
         if not permission.may_act:
             raise Refusal(403, "assignment", "This topic is not assigned to you.")
         return permission
 
-    def left(self, permission: Permission) -> int:
+    def count_open(self, permission: Permission) -> int:
         """Return the number of documents that are not validated yet."""
         validated = self.campaign.to_judge(permission.assessor, permission.topic).values()
         return len(validated) - sum(validated)
 
-    def conditions(self, permission: Permission) -> dict[str, Condition]:
+    def get_conditions(self, permission: Permission) -> dict[str, Condition]:
         """Return the progress of an assessor on the documents of a topic that were seen."""
         states = self.campaign.states(permission.assessor, permission.topic)
-        viewed = {one.doc for one in self.campaign.viewed(permission.assessor, permission.topic)}
-        return {doc: condition(states.get(doc), viewed=doc in viewed) for doc in (*states, *viewed)}
+        viewed = {
+            one.doc for one in self.campaign.list_viewed(permission.assessor, permission.topic)
+        }
+        return {
+            doc: get_condition(states.get(doc), viewed=doc in viewed) for doc in (*states, *viewed)
+        }
 
     def document(self, doc: str) -> Any:
         """Return a document of the collection, or refuse the request."""
@@ -297,7 +301,7 @@ class Site:
     def render(
         self,
         template: str,
-        visit: Visit | None,
+        login: Login | None,
         *,
         status: int = 200,
         csrf: str = "",
@@ -305,9 +309,9 @@ class Site:
     ) -> Response:
         """Render a page from a template."""
         here = template.removesuffix(".html")
-        about = None if visit is None else self.campaign.instructions()
+        about = None if login is None else self.campaign.instructions()
         text = self.templates.get_template(template).render(
-            user=visit, about=about, csrf=csrf if visit is None else visit.csrf, here=here, **given
+            user=login, about=about, csrf=csrf if login is None else login.csrf, here=here, **given
         )
         content = text.encode("utf-8", "replace")
         return Response(content, status, media_type="text/html; charset=utf-8")

@@ -26,15 +26,21 @@ from foveal.assess.actions import (
     State,
     Validate,
 )
-from foveal.assess.creating import create, insert_document, placed, read_documents, relative
-from foveal.assess.database import check_integrity, connect, damage, dumps, one
+from foveal.assess.creating import (
+    create,
+    create_file,
+    insert_document,
+    make_relative,
+    read_documents,
+)
+from foveal.assess.database import check_integrity, connect, damage, encode_json, fetch_one
 from foveal.assess.documents import (
     AssessedDocument,
     Elements,
-    elements_of,
+    read_elements,
 )
 from foveal.assess.people import FINAL, People
-from foveal.assess.procedure import Missing, inferred, missing, refuse, relevant
+from foveal.assess.procedure import Missing, infer_grades, is_relevant, list_missing, refuse
 from foveal.assess.vocabularies import searchable
 from foveal.collection import Collection
 from foveal.errors import FovealError
@@ -160,7 +166,9 @@ class Campaign(People):
         self._histories: dict[Key, History] = {}
         """Histories of the documents used last, the most recent at the end."""
         self._cached_document = lru_cache(_DOCUMENTS)(self._load_document)
-        self._cached_elements = lru_cache(_ELEMENTS)(lambda doc: elements_of(self.collection, doc))
+        self._cached_elements = lru_cache(_ELEMENTS)(
+            lambda doc: read_elements(self.collection, doc)
+        )
 
     @classmethod
     def create(cls, path: str | Path, **given: Any) -> Campaign:
@@ -195,11 +203,11 @@ class Campaign(People):
         support: list[dict[str, Any]] = json.loads(rows[0]["support"])
         return support
 
-    def in_pool(self, topic: str, doc: str) -> bool:
+    def is_pooled(self, topic: str, doc: str) -> bool:
         """Return True if a document is in the pool of a topic."""
         return bool(self.rows("SELECT 1 FROM pool WHERE topic = ? AND doc = ?", topic, doc))
 
-    def pooled(self, topic: str, doc: str) -> tuple[str, ...]:
+    def list_pooled(self, topic: str, doc: str) -> tuple[str, ...]:
         """Return the elements that runs returned, and the enclosing elements of passages."""
         elements = self.elements(doc)
         paths = {
@@ -270,7 +278,7 @@ class Campaign(People):
                 sources.add(source)
                 connection.executemany(
                     "INSERT OR REPLACE INTO suggestions VALUES (?, ?, ?, ?, ?)",
-                    [(topic, doc, source, assessor, dumps(spans)) for assessor in shown],
+                    [(topic, doc, source, assessor, encode_json(spans)) for assessor in shown],
                 )
             note = {"sources": sorted(sources), "assessors": list(assessors), "replace": replace}
             self._log(connection, by, None, None, "suggest", note)
@@ -306,7 +314,7 @@ class Campaign(People):
             name_tag = self.meta.get("name_tag")
             (found,) = read_documents(self.collection, self.source, name_tag, digests)
             with self.writing() as connection:
-                if not one(connection, "SELECT 1 FROM documents WHERE doc = ?", doc):
+                if not fetch_one(connection, "SELECT 1 FROM documents WHERE doc = ?", doc):
                     insert_document(connection, *found)
             rows = self.rows(query, doc)
         title, stored, *rest = rows[0]
@@ -433,16 +441,16 @@ class Campaign(People):
         )
         return [{"assessor": name, "state": json.loads(state)} for name, state in rows]
 
-    def missing(self, topic: str, doc: str, state: State) -> list[Missing]:
+    def list_missing(self, topic: str, doc: str, state: State) -> list[Missing]:
         """Return the reasons why a document in this state cannot be validated."""
         pooled: tuple[str, ...] = ()
-        if self.procedure == "2003" and self.in_pool(topic, doc):
-            pooled = self.pooled(topic, doc)
-        return missing(self.procedure, state, self.elements(doc), pooled)
+        if self.procedure == "2003" and self.is_pooled(topic, doc):
+            pooled = self.list_pooled(topic, doc)
+        return list_missing(self.procedure, state, self.elements(doc), pooled)
 
     def grades(self, doc: str, state: State) -> dict[str, dict[str, str]]:
         """Return the given and inferred grades of elements."""
-        return inferred(self.procedure, state, self.elements(doc))
+        return infer_grades(self.procedure, state, self.elements(doc))
 
     def act(
         self,
@@ -496,25 +504,25 @@ class Campaign(People):
                     (action.start, action.end) not in self.suggestions(*key)
                 ):
                     raise RefusedError(
-                        f"there is no suggestion from {action.start} to {action.end} (any more); "
+                        f"no suggestion from {action.start} to {action.end} exists (any more); "
                         "reload the page"
                     )
                 state, version = history.next(action), history.version + 1
                 if state.validated and isinstance(action, Validate | Replace):
-                    lacking = self.missing(topic, doc, state)
+                    lacking = self.list_missing(topic, doc, state)
                     if lacking:
                         more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
                         raise RefusedError(f"cannot be validated: {lacking[0].reason}{more}")
-                payload = dumps(action.to_json())
+                payload = encode_json(action.to_json())
                 connection.execute(
                     "INSERT INTO actions (uuid, assessor, topic, doc, version, kind, payload, at, "
                     "client_at, actor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (uuid, *key, version, action.kind, payload, self._time(), client_at, actor),
                 )
-                figures = len(state.spans), relevant(self.procedure, state), state.validated
+                figures = len(state.spans), is_relevant(self.procedure, state), state.validated
                 connection.execute(
                     "INSERT OR REPLACE INTO assessments VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (*key, version, dumps(state.to_json()), *figures),
+                    (*key, version, encode_json(state.to_json()), *figures),
                 )
             history.add(action)  # only now: a commit may fail
             return _outcome(history)
@@ -554,7 +562,7 @@ class Campaign(People):
         connection.execute(
             "INSERT INTO events (at, assessor, topic, doc, kind, payload) "
             "VALUES (?, ?, ?, ?, ?, ?)",
-            (self._time(), *where, dumps(payload)),
+            (self._time(), *where, encode_json(payload)),
         )
 
     def entries(
@@ -574,7 +582,7 @@ class Campaign(People):
         )
         return [{**dict(row), "payload": json.loads(row["payload"])} for row in rows]
 
-    def viewed(self, assessor: str, topic: str) -> list[Viewed]:
+    def list_viewed(self, assessor: str, topic: str) -> list[Viewed]:
         """Return the documents that an assessor has viewed, the most recent first."""
         rows = self.rows(
             f"SELECT doc, title, sum(kind = 'view') AS views, min(at), max(at), {_SECONDS} "  # noqa: S608 - a constant
@@ -608,7 +616,7 @@ class Campaign(People):
         with self.writing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)",
-                (assessor, topic, key, dumps(value)),
+                (assessor, topic, key, encode_json(value)),
             )
             kind = "cues" if key == "cues" else "setting"
             change = {"key": key, "value": value}
@@ -624,7 +632,7 @@ class Campaign(People):
         Raises InputError without leaving a copy if the campaign is damaged.
         """
         target = Path(path)
-        with damage(target), placed(target) as temporary:
+        with damage(target), create_file(target) as temporary:
             copy = connect(temporary)
             try:
 
@@ -643,7 +651,7 @@ class Campaign(People):
                 check_integrity(self.path, copy)  # the copy has the same pages as the campaign
                 # The paths of index and documents are relative to the file.
                 for key in ("index", "source"):
-                    place = relative(self.path.parent / self.meta[key], target)
+                    place = make_relative(self.path.parent / self.meta[key], target)
                     copy.execute("UPDATE meta SET value = ? WHERE key = ?", (place, key))
                 copy.execute("DELETE FROM sessions")
                 copy.execute("PRAGMA journal_mode = WAL").fetchone()
@@ -673,7 +681,7 @@ def _find_repeated(
 ) -> Saved | None:
     """Return the outcome of an action that was saved before, or None."""
     query = "SELECT assessor, topic, doc, version, payload FROM actions WHERE uuid = ?"
-    row = one(connection, query, uuid)
+    row = fetch_one(connection, query, uuid)
     if row is None:
         return None
     if tuple(row[:3]) != key or Action.from_json(json.loads(row["payload"])) != action:
@@ -686,9 +694,11 @@ def _find_repeated(
 def _check_target(connection: sqlite3.Connection, key: Key, length: int, digest: str) -> None:
     """Refuse an action by an unknown assessor, outside the pool, or on another text."""
     assessor, topic, doc = key
-    if assessor != FINAL and not one(connection, "SELECT 1 FROM users WHERE name = ?", assessor):
+    if assessor != FINAL and not fetch_one(
+        connection, "SELECT 1 FROM users WHERE name = ?", assessor
+    ):
         raise RefusedError(f"unknown assessor {assessor!r}")
-    row = one(
+    row = fetch_one(
         connection,
         "SELECT length, sha256 FROM documents JOIN pool USING (doc) WHERE topic = ? AND doc = ?",
         *(topic, doc),

@@ -302,7 +302,7 @@ _MARKS: tuple[tuple[str, frozenset[str]], ...] = (
 """Sets of children that identify the vocabulary of an <article>; all of a set must occur."""
 
 
-def vocabulary_of(elements: Elements) -> str:
+def find_vocabulary(elements: Elements) -> str:
     """Return the name of a document's vocabulary, from its root and the root's children."""
     root = local_name(elements.tag[0])
     if root in ("TEI", "TEI.2", "teiCorpus"):
@@ -317,7 +317,7 @@ def vocabulary_of(elements: Elements) -> str:
     return "generic"
 
 
-def roles_of(elements: Elements, text: str, vocabulary: str) -> list[str]:
+def find_roles(elements: Elements, text: str, vocabulary: str) -> list[str]:
     """Return the role of every element.
 
     An element with an unknown tag is inline if its parent is inline or has text of its own; else
@@ -377,9 +377,9 @@ def _has_text(elements: Elements, text: str) -> npt.NDArray[np.bool_]:
     return has
 
 
-def title_of(elements: Elements, text: str, doc: str) -> str:
+def find_title(elements: Elements, text: str, doc: str) -> str:
     """Return the title of a document in one line, or its name if it has no title."""
-    for ending in VOCABULARIES[vocabulary_of(elements)].titles:
+    for ending in VOCABULARIES[find_vocabulary(elements)].titles:
         above, _, last = ending.rpartition("/")
         for i, tag in enumerate(elements.tag):
             if local_name(tag) != last:
@@ -399,7 +399,7 @@ def searchable(elements: Elements, text: str) -> str:
     Words and numbers that only mark-up keeps apart have a blank between them, and metadata comes
     last.
     """
-    roles = roles_of(elements, text, vocabulary_of(elements))
+    roles = find_roles(elements, text, find_vocabulary(elements))
     apart = [
         i
         for i, (role, above) in enumerate(zip(roles, elements.parent.tolist(), strict=True))

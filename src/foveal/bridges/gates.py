@@ -17,13 +17,13 @@ from foveal.analysis.comparison import Comparison
 from foveal.analysis.pairs import TestSettings
 from foveal.analysis.score_matrix import parse_label, select_labels
 from foveal.analysis.significance import detectable_effect
-from foveal.errors import UsageError, counted, some
+from foveal.errors import UsageError, plural, shorten_list
 from foveal.evaluation.topic_groups import add_groups
 from foveal.measures import parse_measure
 from foveal.model import Results
 from foveal.model.tables import Table, escape_markdown, format_tables
 
-__all__ = ["Check", "at_least", "bounds_of", "not_worse", "summary", "with_baseline"]
+__all__ = ["Check", "check_bounds", "check_not_worse", "join_baseline", "parse_bounds", "summary"]
 
 Floats = npt.NDArray[np.float64]
 ALL = "all"
@@ -46,14 +46,14 @@ class Check:
     detectable: float | None = None
 
 
-def bounds_of(texts: Sequence[str], *, default: float | None = None) -> dict[str, float]:
+def parse_bounds(texts: Sequence[str], *, default: float | None = None) -> dict[str, float]:
     """Return the number of each measure, from texts such as ``AiP=0.30``.
 
     With a `default` the number may be left out. Two bounds for one measure are refused.
 
-    >>> bounds_of(["AiP=0.30", "gP(beta=0.25)@10=0.2"])
+    >>> parse_bounds(["AiP=0.30", "gP(beta=0.25)@10=0.2"])
     {'AiP': 0.3, 'gP(beta=0.25)@10': 0.2}
-    >>> bounds_of(["all", "AP=0.02"], default=0.0)
+    >>> parse_bounds(["all", "AP=0.02"], default=0.0)
     {'all': 0.0, 'AP': 0.02}
     """
     found: dict[str, float] = {}
@@ -75,7 +75,7 @@ def bounds_of(texts: Sequence[str], *, default: float | None = None) -> dict[str
     return found
 
 
-def _by_label(held: Sequence[str], bounds: Mapping[str, float]) -> dict[str, float]:
+def _label_bounds(held: Sequence[str], bounds: Mapping[str, float]) -> dict[str, float]:
     """Return bounds by the labels of the results, for any spelling of the measures."""
     return {
         label: float(bound)
@@ -117,7 +117,7 @@ def _find_detectable_loss(
     return loss
 
 
-def at_least(
+def check_bounds(
     results: Results, bounds: Mapping[str, float], settings: TestSettings | None = None
 ) -> tuple[Check, ...]:
     """Check that the mean of every run is as good as these bounds.
@@ -127,13 +127,13 @@ def at_least(
 
     >>> rows = [("a", str(t), "AP", v) for t, v in enumerate([0.2, 0.3, 0.4])]
     >>> rows.append(("a", "all", "AP", 0.3))
-    >>> for check in at_least(Results.from_tidy(rows, {}), {"AP": 0.5}):
+    >>> for check in check_bounds(Results.from_tidy(rows, {}), {"AP": 0.5}):
     ...     print(check.sentence)
     a: AP 0.3000 is below 0.5 (95 % interval 0.2000 to 0.4000, 3 topics)
     """
     settings = settings or TestSettings()
     checks = []
-    for label, bound in _by_label(results.measures, bounds).items():
+    for label, bound in _label_bounds(results.measures, bounds).items():
         k, measure = results.measures.index(label), parse_label(label)
         up = measure is None or measure.higher_is_better is not False
         up = up and label not in results.lower_is_better
@@ -146,7 +146,7 @@ def at_least(
                 shown = f"has no score to compare with {bound:g}"
             values = results.values[i, :, k]
             values = values[~np.isnan(values) & results.counted[i]]
-            basis, loss = counted(len(values), "topic"), None
+            basis, loss = plural(len(values), "topic"), None
             # Sums, and means of other measures' means, have no interval.
             own = sum(values) / max(len(values), 1)
             is_mean = math.isclose(own, mean) and not (measure is not None and measure.averages)
@@ -160,7 +160,7 @@ def at_least(
     return tuple(checks)
 
 
-def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results, str]:
+def join_baseline(results: Results, saved: Results, path: str) -> tuple[Results, str]:
     """Join results and a run saved earlier; return them and the name of that run.
 
     A file of one run is the baseline; of several, the run with the name of the only run given.
@@ -171,14 +171,14 @@ def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results,
         picked = results.runs[0]
         if len(results.runs) > 1 or picked not in saved.runs:
             raise UsageError(
-                f"{path} holds {len(saved.runs)} runs, {some(saved.runs)}; expected one run, or "
-                "one with the name of the only run given"
+                f"{path} holds {len(saved.runs)} runs, {shorten_list(saved.runs)}; expected one, "
+                "or one with the name of the only run given"
             )
     groups = results.meta.get("groups") or saved.meta.get("groups")
     results, saved = results.without_groups(), saved.without_groups()
     shared = [label for label in results.measures if label in saved.measures]
     if not shared:
-        held, scored = some(saved.measures), some(results.measures)
+        held, scored = shorten_list(saved.measures), shorten_list(results.measures)
         raise UsageError(
             f"{path} holds {held}, and the runs are scored by {scored}: none in common"
         )
@@ -190,7 +190,7 @@ def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results,
     return add_groups(joined, groups) if groups else joined, name
 
 
-def not_worse(
+def check_not_worse(
     found: Comparison, margins: Mapping[str, float], *, significantly: bool = True
 ) -> tuple[Check, ...]:
     """Check that no run is worse than the baseline of a comparison by more than a margin.
@@ -202,14 +202,14 @@ def not_worse(
     >>> rows = [("old", str(t), "AP", 0.5 + t / 10) for t in range(4)]
     >>> rows += [("new", str(t), "AP", 0.4 + t / 9) for t in range(4)]
     >>> found = compare(Results.from_tidy(rows, {}), baseline="old")
-    >>> (check,) = not_worse(found, {"AP": 0.01})
+    >>> (check,) = check_not_worse(found, {"AP": 0.01})
     >>> check.passed, check.sentence.partition(" (")[0]
     (False, "new: AP 0.5667 is significantly worse than old's 0.6500")
     """
     if found.baseline is None:
-        raise UsageError("a run is worse than a baseline, and the comparison has none")
+        raise UsageError("a run can be worse only than a baseline, and the comparison has none")
     held = [pairs.measure for pairs in found.measures]
-    named = _by_label(held, {label: bound for label, bound in margins.items() if label != ALL})
+    named = _label_bounds(held, {label: bound for label, bound in margins.items() if label != ALL})
     every = dict.fromkeys(held, float(margins[ALL])) if ALL in margins else {}
     checks = []
     for label, margin in (every | named).items():
@@ -236,7 +236,7 @@ def not_worse(
                 f"{row['run']}: {label} {row['mean']:.{_DIGITS}f} is {verdict} "
                 f"(difference {row['difference']:+.{_DIGITS}f}, "
                 f"{_describe_interval(row['low'], row['high'], settings)}, "
-                f"corrected p {chance} ({test}), {counted(row['topics'], 'topic')})"
+                f"corrected p {chance} ({test}), {plural(row['topics'], 'topic')})"
             )
             loss = None
             if pairs.is_too_small:
@@ -279,7 +279,7 @@ def summary(
     parts += [format_tables([table], "markdown") for table in tables]
     unfolded = {"Details": format_tables(details, "markdown") if details else ""}
     listed = "".join(f"- {escape_markdown(warning)}\n" for warning in warnings)
-    unfolded[counted(len(warnings), "warning")] = listed
+    unfolded[plural(len(warnings), "warning")] = listed
     parts += [
         f"<details><summary>{name}</summary>\n\n{body}\n</details>\n"
         for name, body in unfolded.items()

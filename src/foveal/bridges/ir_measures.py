@@ -23,7 +23,7 @@ from foveal.evaluation import evaluate
 from foveal.files.source import Provenance
 from foveal.formats import read_judgements, read_run
 from foveal.formats.lines import rank_results
-from foveal.measures import Measure, find_measure, registered
+from foveal.measures import Measure, find_measure, load_registry
 from foveal.model import UNKNOWN, Judgements, Run
 
 try:
@@ -334,7 +334,7 @@ def register(**options: Any) -> tuple[str, ...]:
     {charR: 0.3333333333333333}
     """
     names = []
-    for own, measure in registered().items():
+    for own, measure in load_registry().items():
         taken = not isinstance(theirs.registry.get(own), FovealMeasure | None)
         name = PREFIX + own if taken else own
         if name not in theirs.registry:

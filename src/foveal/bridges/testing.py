@@ -11,7 +11,7 @@ from typing import Any
 
 from foveal.analysis.comparison import Comparison, compare
 from foveal.analysis.tasks import take_or_score
-from foveal.bridges.gates import ALL, Check, at_least, not_worse, with_baseline
+from foveal.bridges.gates import ALL, Check, check_bounds, check_not_worse, join_baseline
 from foveal.errors import UsageError
 from foveal.evaluation.evaluation import RunLike
 from foveal.formats import read_results
@@ -47,7 +47,7 @@ def assert_at_least(
     if not bounds:
         raise UsageError("no bounds given; expected measure to number, as in {'AiP': 0.3}")
     results = Results.joined(take_or_score(runs, judgements, list(bounds), options))
-    _assert(at_least(results, bounds))
+    _assert(check_bounds(results, bounds))
     return results
 
 
@@ -99,10 +99,10 @@ def assert_not_worse(
     elif not isinstance(baseline, Results):
         saved = Results.joined(take_or_score(baseline, judgements, results.measures, options))
     where = str(baseline) if isinstance(baseline, (str, Path)) else "the baseline"
-    joined, name = with_baseline(results, saved, where)
+    joined, name = join_baseline(results, saved, where)
     found = compare(joined, baseline=name, tests=tests, alpha=alpha)
     margins = dict(margin) if isinstance(margin, Mapping) else {ALL: float(margin)}
-    _assert(not_worse(found, {ALL: 0.0} | margins, significantly=significantly))
+    _assert(check_not_worse(found, {ALL: 0.0} | margins, significantly=significantly))
     return found
 
 

@@ -20,7 +20,7 @@ from foveal._version import __version__
 from foveal.errors import FovealError, FovealWarning, InputError, escape_controls
 
 _COMMANDS = {
-    "demo": ("demo", "Run a whole campaign on the bundled example."),
+    "demo": ("demo", "Score the bundled examples and explain the figures."),
     "evaluate": ("evaluate", "Score runs against judgements."),
     "compare": ("compare", "Test whether runs differ significantly."),
     "correlate": ("correlate", "Correlate the rankings of systems by different measures."),

@@ -1,4 +1,4 @@
-"""``foveal assess``: campaigns of people who read documents and mark what is relevant."""
+"""``foveal assess``: campaigns in which people read documents and mark relevant text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import click
 from foveal.assess.procedure import PROCEDURES
 from foveal.cli import options as opt
 from foveal.cli.shared import choose_format, emit, progress_bar, say, share_bar, warn
-from foveal.errors import InputError, UsageError, counted, escape_controls
+from foveal.errors import InputError, UsageError, escape_controls, plural
 
 if TYPE_CHECKING:
     from foveal.assess.accounts import LocalAccess
@@ -86,7 +86,7 @@ def _subcommand(
     -C --collection=INDEX  The index of the collection. [required]
     --topics=PATH...  The topics; repeatable. [required]
     --pool=FILE  The pool that 'foveal pool' wrote. [required]
-    --documents=SOURCE  What was indexed [default: its name, beside the index].
+    --documents=SOURCE  The indexed documents [default: their name, next to the index].
     --name-from=path|TAG  Source of the names of documents, as given to 'foveal index'.
     --assessor=NAME... assessors  An assessor of all topics; repeatable.
     --procedure={"|".join(PROCEDURES)}  2006: highlights and a best entry point. 2005: also the
@@ -113,8 +113,8 @@ def _init(
     """Make a campaign of an index, topics and a pool.
 
     Topics without a pool are left out. If the inputs do not fit together, Foveal lists the
-    problems and makes nothing. The documents (--documents) are by default the file or directory
-    beside the index that it was made from.
+    problems and makes nothing. By default the documents (--documents) are the file or directory
+    next to the index that it was made from.
     """
     from foveal.assess.store import Campaign
     from foveal.collection import Collection
@@ -127,7 +127,9 @@ def _init(
     if documents is None:
         documents = str(Path(index.path).parent / name)
         if not Path(documents).exists():
-            text = f"was made from {name!r}, which is not beside it; say where it is (--documents)"
+            text = (
+                f"was made from {name!r}, which is not in its folder; give its path (--documents)"
+            )
             raise InputError.at("documents.missing", str(index.path), None, text)
     name_from = options.pop("name_from")
     with share_bar("storing documents") as progress:
@@ -152,8 +154,8 @@ def _init(
             raise
         pooled = sum(len(made.pool(topic)) for topic in made.topics.ids)
         say(
-            f"{campaign}: {counted(len(made.topics), 'topic')}, {counted(pooled, 'document')} to "
-            f"assess, {counted(len(made.users()), 'assessor')}; procedure {made.procedure}"
+            f"{campaign}: {plural(len(made.topics), 'topic')}, {plural(pooled, 'document')} to "
+            f"assess, {plural(len(made.users()), 'assessor')}; procedure {made.procedure}"
         )
         if not made.users():
             say(
@@ -172,7 +174,7 @@ def _suggest_judgements(campaign: Campaign, judged: Judgements, **options: Any) 
         left_out = found["unknown_topic"]
         warn([f"judgements of topics that are not in the campaign, left out: {left_out}"])
     passages, documents = found["passages"], found["documents"]
-    say(f"suggested: {counted(passages, 'passage')} in {counted(documents, 'document')}")
+    say(f"suggested: {plural(passages, 'passage')} in {plural(documents, 'document')}")
 
 
 @_subcommand(
@@ -232,7 +234,7 @@ def _export(opened: Campaign, given: SimpleNamespace) -> None:
         raise UsageError(f"{given.output} is read by this command; choose another file to write")
     if given.decisions:
         if given.final or given.combine is not None or given.form != "jsonl":
-            raise UsageError("--decisions goes with --assessor, --topic and --all only")
+            raise UsageError("--decisions can be combined only with --assessor, --topic and --all")
         check_known(opened, given.assessors, given.topics)
         _export_decisions(opened, given)
         return
@@ -247,7 +249,7 @@ def _export(opened: Campaign, given: SimpleNamespace) -> None:
         everything=given.everything,
     )
     warn(warnings)
-    say(f"{counted(len(found), 'document')} judged, {int(found.relevant.sum())} of them relevant")
+    say(f"{plural(len(found), 'document')} judged, {int(found.relevant.sum())} of them relevant")
 
 
 def _export_decisions(opened: Campaign, given: SimpleNamespace) -> None:
@@ -262,7 +264,7 @@ def _export_decisions(opened: Campaign, given: SimpleNamespace) -> None:
     emit("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in found), given.output)
     counts = Counter(one["decision"] for one in found)
     said = ", ".join(f"{counts[kind]} {kind}" for kind in DECISIONS if counts[kind])
-    say(f"{counted(len(found), 'suggestion')}: {said}")
+    say(f"{plural(len(found), 'suggestion')}: {said}")
 
 
 @_subcommand(
@@ -290,7 +292,7 @@ def _import(opened: Campaign, given: SimpleNamespace) -> None:
     from foveal.formats import read_judgements
 
     if given.final == (given.assessor is not None):
-        raise UsageError("whose are they to be? Give --assessor NAME or --final")
+        raise UsageError("the assessments need an owner; give --assessor NAME or --final")
     judged = read_judgements(given.judgements)
     if given.chosen is not None:
         judged = judged.combined(given.chosen)
@@ -355,7 +357,7 @@ def _assign(opened: Campaign, given: SimpleNamespace) -> None:
 
     each, names = given.each, given.assessors
     if not names and each is None:
-        raise UsageError("to whom? Give --assessor NAME, or --each N for all of them")
+        raise UsageError("no assessor given; give --assessor NAME, or --each N for all of them")
     if given.remove and each is not None:
         raise UsageError("--each gives topics out, --remove takes them back; give one of them")
     check_known(opened, names, given.topics)
@@ -383,7 +385,7 @@ def _assign(opened: Campaign, given: SimpleNamespace) -> None:
 def _status(opened: Campaign, given: SimpleNamespace) -> None:
     """Show the progress: a row for each topic and assessor."""
     from foveal.assess.store import Progress
-    from foveal.formats.result_files import separated
+    from foveal.formats.result_files import format_separated
     from foveal.model.tables import Table, format_tables
 
     form, rows = choose_format(given.form, given.output), opened.progress()
@@ -400,7 +402,7 @@ def _status(opened: Campaign, given: SimpleNamespace) -> None:
         cells = tuple((*map(str, row[:6]), f"{row.seconds / 60:.1f}") for row in rows)
         content = format_tables([Table((*Progress._fields[:6], "minutes"), cells, labels=2)], form)
     else:
-        content = separated(Progress._fields, rows, form)
+        content = format_separated(Progress._fields, rows, form)
     emit(content, given.output)
 
 
@@ -443,7 +445,7 @@ def _backup(opened: Campaign, given: SimpleNamespace) -> None:
 def _serve(opened: Campaign, given: SimpleNamespace) -> None:
     """Serve a campaign to assessors, until Ctrl-C.
 
-    On this machine alone (the default) a link is printed that signs one person in, once. At any
+    On this machine only (the default), Foveal prints a link that signs one person in, once. At any
     other address, or with --trusted-host, assessors and organisers sign in with the passwords
     that 'foveal assess user' sets; a proxy must speak HTTPS and pass Host and X-Forwarded-For on.
     A damaged campaign is reported and not served. SIGTERM ends the server as Ctrl-C does.

@@ -23,9 +23,9 @@ from foveal.cli.shared import emit_result
 @opt.options(
     """
     -m --measure=M... measures  A measure, or all; repeatable. Without any, print the axioms.
-    --campaigns=N  Small campaigns that every axiom is tested on.
+    --campaigns=N  Number of small campaigns to test each axiom on.
     --seed=COUNT  Seed of the random numbers.
-    --strict  Exit code 1 if a measure fails, but not by design.
+    --strict  Exit with code 1 if a measure fails, except by design.
     """,
     campaigns=400,
     seed=0,
@@ -37,10 +37,10 @@ def command(
 ) -> None:
     """Test whether measures are sound.
 
-    Every measure scores some hundred small campaigns before and after a change whose effect is
-    known: a result repeated, cut in two, moved to another document. Where the score does what it
-    must not, the smallest campaign that shows it is printed. Without -m the exact definitions of
-    the axioms are printed. Measures say where they break an axiom by design.
+    Every measure scores several hundred small campaigns before and after a change whose effect is
+    known: a result repeated, cut in two, moved to another document. If a score breaks an axiom,
+    Foveal prints the smallest campaign that shows it. Without -m Foveal prints the exact
+    definitions of the axioms. Some measures break an axiom by design, and say so.
     """
     from foveal.analysis.axioms import AXIOMS, axioms
 

@@ -46,7 +46,7 @@ def command(runs: tuple[str, ...], judgements: tuple[str, ...], **options: Any) 
 
     The measure (-m) is charR (the default), charP, charF or iP@x. Lists are read from the top until
     the budget is spent, and the result that crosses it is cut. The table has a row per budget, the
-    area under each curve, and which run is best where. A file such as -o budget.svg is a graph.
+    area under each curve, and the best run at each budget. A file such as -o budget.svg is a graph.
     """
     from foveal.analysis.budgets import budget_curves
 

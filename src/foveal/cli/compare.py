@@ -41,7 +41,7 @@ _WORSE = ("significantly", "at-all")
         with the run whose results were saved [default: all pairs].
     --fail-if-worse=M[=X]...  Exit code 1 if a run is worse than the baseline by this measure, by
         more than X if that is given; repeatable; all means every measure.
-    --worse={"|".join(_WORSE)}  Count only a significant difference as worse, or any.
+    --worse={"|".join(_WORSE)}  Count only significant differences as worse, or all of them.
     --test={"|".join(TESTS)}... tests  Significance test; repeatable, and verdicts, letters and
         marks go by the first.
     --correction={"|".join(CORRECTIONS)}  Correction of p values for the number of pairs, over all
@@ -91,7 +91,7 @@ def command(
     from foveal.bridges import gates
 
     show, form, output, worse = map(options.pop, ("show", "form", "output", "worse"))
-    margins = gates.bounds_of(options.pop("fail_if_worse"), default=0.0)
+    margins = gates.parse_bounds(options.pop("fail_if_worse"), default=0.0)
     if margins and baseline is None:
         raise UsageError("--fail-if-worse compares with a baseline; name it with --baseline")
     if any(margin < 0 for margin in margins.values()):
@@ -113,7 +113,7 @@ def command(
     found = compare(results, measures=results.measures, baseline=against, **settings)
     shared.warn(found.warnings)
     significantly = worse == _WORSE[0]
-    checks = gates.not_worse(found, margins, significantly=significantly) if margins else ()
+    checks = gates.check_not_worse(found, margins, significantly=significantly) if margins else ()
     if not show and form in PAPER_FORMATS:
         show = ("means",)
     shared.emit_result(found, form or ("table" if show else None), output, show=show)
@@ -140,7 +140,7 @@ def _take_or_score(
     A baseline is the name of a run, one of the files given, or another file: a run or results.
     """
     from foveal.analysis.tasks import take_or_score
-    from foveal.bridges.gates import with_baseline
+    from foveal.bridges.gates import join_baseline
     from foveal.evaluation.topic_groups import add_groups
     from foveal.model import Results
 
@@ -167,7 +167,7 @@ def _take_or_score(
         (results,) = take_or_score(Results.joined(shared.read_saved(runs)), None, measures, {})
         results = results if groups is None else add_groups(results, groups)
     if saved is not None:
-        return with_baseline(results, saved, str(baseline))
+        return join_baseline(results, saved, str(baseline))
     for meta in results.meta.get("parts", [results.meta]) if is_file else ():
         files = (own["path"] for own in meta.get("inputs", ()) if own["kind"] == "run")
         for path, name in zip(files, meta["topics"]["runs"], strict=False):

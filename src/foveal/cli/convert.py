@@ -11,7 +11,7 @@ import click
 from foveal.cli import options as opt
 from foveal.cli.shared import TEXTS_USED, say, warn
 from foveal.cli.texts import find_texts, locate_judgements, locate_results
-from foveal.errors import UsageError, counted
+from foveal.errors import UsageError, plural
 
 if TYPE_CHECKING:
     from foveal.collection import Collection
@@ -65,7 +65,7 @@ def command(source: str, target: str, form: str, **options: Any) -> None:
     from foveal.adapters import gold_formats as gold
     from foveal.collection import Collection
     from foveal.files.source import Source
-    from foveal.formats import kind_of, read_topics
+    from foveal.formats import find_kind, read_topics
 
     # Standard input can be read only once; of a file the path says where its texts are.
     given = Source.open(source, thorough=True) if source == "-" else source
@@ -73,7 +73,7 @@ def command(source: str, target: str, form: str, **options: Any) -> None:
     if foreign is None and (source == "-" or Path(source).is_file()):
         foreign = gold.detect_gold(given if isinstance(given, Source) else Source.open(given))
         options["foreign"] = foreign
-    kind = "run" if foreign in gold.RUN_FORMATS else "judgements" if foreign else kind_of(given)
+    kind = "run" if foreign in gold.RUN_FORMATS else "judgements" if foreign else find_kind(given)
     is_gold = kind == "judgements" and foreign is not None
     located = kind != "topics" and foreign not in gold.RUN_FORMATS
     unused = {
@@ -151,7 +151,7 @@ def _read_run(
     if options["focus"]:
         before = len(run)
         run = conversion.focus(run)
-        say(f"{counted(before - len(run), 'result')} removed because of overlap")
+        say(f"{plural(before - len(run), 'result')} removed because of overlap")
     return run
 
 

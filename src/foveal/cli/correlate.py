@@ -28,9 +28,9 @@ _COEFFICIENTS = ("tau_b", "tau_a", "tau_ap", "spearman")
 @opt.scoring_options()
 @opt.options(
     f"""
-    --by=measure|quant|topics  What the compared rankings differ in: the measure, its quantisation,
-        or random halves of the topics.
-    -c --coefficient={"|".join(_COEFFICIENTS)}|all... coefficients  How rankings are correlated;
+    --by=measure|quant|topics  What to vary between rankings: the measure, its quantisation, or
+        random halves of the topics.
+    -c --coefficient={"|".join(_COEFFICIENTS)}|all... coefficients  Correlation coefficient;
         repeatable.
     --samples=N  Number of random halves.
     --seed=COUNT  Seed of the random halves.
@@ -46,7 +46,7 @@ _COEFFICIENTS = ("tau_b", "tau_a", "tau_ap", "spearman")
 def command(
     context: click.Context, /, runs: tuple[str, ...], judgements: tuple[str, ...], **options: Any
 ) -> None:
-    """Correlate the rankings of systems that measures, quantisations or topics give.
+    """Correlate rankings of systems by measures, quantisations or topics.
 
     RUN is a file, or a directory of them. Runs are ranked within the task they declare, and
     correlations averaged over tasks: those of -t, or else all that are declared. Without -j the

@@ -31,8 +31,8 @@ $ cd {folder}/handbook
 
 $ foveal evaluate runs/* -j gold.jsonl --texts documents -t rag -f table
 
-charR@5: share of the answers' text in the first five chunks. charP@5: share of those chunks that
-is answer. nDCG and RR: how early the answers come. charR(budget=2000): what 2,000 characters of
+charR@5: share of the answers' text in the first five chunks. charP@5: share of answer text
+in them. nDCG and RR: how early the answers come. charR(budget=2000): what 2,000 characters of
 prompt hold. answered: questions with the whole answer. Sections find most, sentences waste least.
 
 $ foveal compare runs/* -j gold.jsonl --texts documents -m charR@5 -m charP@5 \\
@@ -173,7 +173,7 @@ def command(output: str, **options: bool) -> None:
 
 
 def find_examples() -> Path:
-    """Return the folder of the examples: beside the modules of a package, or in a checkout."""
+    """Return the folder of the examples: in the installed package, or in a checkout."""
     import foveal
 
     package = Path(foveal.__file__).resolve().parent

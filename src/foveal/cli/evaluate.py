@@ -10,7 +10,7 @@ import click
 
 from foveal.cli import options as opt
 from foveal.cli import shared
-from foveal.errors import UsageError, some
+from foveal.errors import UsageError, shorten_list
 
 if TYPE_CHECKING:
     from foveal.bridges.gates import Check
@@ -80,13 +80,13 @@ def command(
     if not runs or not judgements:
         shared.refuse_missing(context, "runs", "judgements")
     if define:
-        raise UsageError("--define is for --config, which is not given")
+        raise UsageError("--define needs --config")
     bounds: dict[str, float] = {}
     checks: tuple[Check, ...] = ()
     if fail_under:
-        from foveal.bridges.gates import bounds_of
+        from foveal.bridges.gates import parse_bounds
 
-        bounds = bounds_of(fail_under)
+        bounds = parse_bounds(fail_under)
     target = None if summary is None else shared.check_summary(summary)
     form, task = shared.choose_format(form, output), shared.choose_task(tasks)
     opened, truth = shared.open_inputs(runs, judgements)
@@ -100,9 +100,9 @@ def command(
     )
     shared.warn(results.meta["warnings"])
     if bounds:
-        from foveal.bridges.gates import at_least
+        from foveal.bridges.gates import check_bounds
 
-        checks = at_least(results, bounds)
+        checks = check_bounds(results, bounds)
     texts = list(measures)
     if task is not None and form == "table":
         from foveal.evaluation import find_preset
@@ -146,7 +146,7 @@ def _render(results: Results, form: str, texts: Sequence[str], shown: dict[str, 
         shown = shown | {"labels": labels}
         parts.append(shared.render_result(results.only([*labels]), form, **shown))
     if count := len(results.measures) - len(labels):
-        parts.append(f"Not in the table: {some(curves, 3)}, {count} points; see -f tsv.\n")
+        parts.append(f"Not in the table: {shorten_list(curves, 3)}, {count} points; see -f tsv.\n")
     return "\n".join(parts)
 
 

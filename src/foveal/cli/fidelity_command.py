@@ -32,7 +32,7 @@ _RUNS = 20
 @opt.format_option(more="; json holds everything")
 @opt.shared_options("output")
 def command(judgements: tuple[str, ...], measures: tuple[str, ...], **options: Any) -> None:
-    """Does a measure measure what it should?
+    """Test measures on simulated runs of known order.
 
     Measures score the runs of the S-R space ('foveal simulate'), whose order is known: returning
     too much or too little of a relevant document must not pay, nor a non-relevant document before

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from foveal import collection as col
 from foveal.cli import options as opt
 from foveal.cli.shared import open_executor, say, share_bar
-from foveal.errors import InputError, UsageError, counted, escape_controls
+from foveal.errors import InputError, UsageError, escape_controls, plural
 from foveal.files.memory import parse_size
 from foveal.files.xml import BYTES_PER_ELEMENT
 
@@ -30,7 +30,7 @@ def _verify(paths: tuple[str, ...]) -> None:
         try:
             index = col.Collection.open(path)
             index.verify()
-            size = f"{counted(len(index), 'document')}, {counted(index.elements, 'element')}"
+            size = f"{plural(len(index), 'document')}, {plural(index.elements, 'element')}"
             click.echo(f"{escape_controls(path)}: whole, {size}")
         except InputError as error:
             damaged = True
@@ -48,16 +48,16 @@ def _verify(paths: tuple[str, ...]) -> None:
 @opt.options(
     f"""
     -o --output=INDEX  The index file to write.
-    --whitespace={"|".join(col.WHITESPACE)}  Count white space as it is, runs as one, or not in text
+    --whitespace={"|".join(col.WHITESPACE)}  Count all white space, runs as one, or not in text
         nodes of white space only [default: keep, or as in the indexes given].
     --name-from=path|TAG  Name documents by their path, or by the text of their first TAG element.
-    --verify  Build nothing: check that the indexes given are whole.
+    --verify  Build nothing; check that the given indexes are complete.
 
     Overlap and limits:
     --max-errors=COUNT  Number of documents that may fail.
-    --max-depth=COUNT  Deepest nesting of elements.
+    --max-depth=COUNT  Largest depth of nested elements.
     --max-attribute=COUNT  Longest attribute value.
-    --max-elements=COUNT  Most elements, and one more per {BYTES_PER_ELEMENT} bytes.
+    --max-elements=COUNT  Largest number of elements, plus one per {BYTES_PER_ELEMENT} bytes.
     --max-bytes=SIZE  Longest document when unpacked.
 
     Workers:
@@ -85,7 +85,7 @@ def command(context: click.Context, /, sources: tuple[str, ...], **options: Any)
                 raise UsageError("--verify builds nothing; expected only indexes with it")
         _verify(sources)
     if given.output is None:
-        raise click.UsageError("there is no place for the index; expected -o INDEX")
+        raise click.UsageError("the index needs a file to write to; expected -o INDEX")
     target = Path(given.output)
     share = None if given.shard is None else col.Shard.parse(given.shard)
     began = monotonic()

@@ -303,7 +303,7 @@ _SHARED = list_options(
         mean, or count them as 0.
     --only-topics=LIST|@FILE  Use only these topics, such as 1,2,3, or those listed in a file.
     --pools=LIST  Use only the assessments of these pools, such as 275,297.
-    --bounds  Also give the least and the greatest score that unjudged text of the runs allows.
+    --bounds  Also give the lowest and highest scores that unjudged text allows.
     --groups=FILE  Groups of topics, lines topic<TAB>group or JSON Lines: score each group, too.
     --topics-file=PATH  The topic statements, with castitles for --cas and structured tasks.
     --exclude-tags=LIST  Drop these elements from the judgements, such as collectionlink.
@@ -320,8 +320,8 @@ _SHARED = list_options(
     Collection and texts:
     --texts=PATH  Texts of the documents, for results and judgements given by text or in other
         units: a directory, an archive, or JSON Lines of doc and text.
-    --documents=SOURCE  The source of -C: its texts, and numbers in structured queries.
-    --name-from=TAG  Documents are named by their first such element, as in 'foveal index'.
+    --documents=SOURCE  Documents that -C was made from; for texts and numbers in queries.
+    --name-from=TAG  Name documents by the text of their first TAG element, as in 'foveal index'.
 
     Answers with citations:
     --retrieved=RUN...  Run that the answers were made from; with several, the answers name theirs.
@@ -370,7 +370,7 @@ def collection_option(needed: str = "where results are XPaths") -> Decorator:
 
 
 def assessors_option(*more: str, **settings: Any) -> Decorator:
-    """Return the option for several assessors; `more` are choices beside the usual ones."""
+    """Return the option for several assessors; `more` are choices added to the usual ones."""
     return option(
         f"--assessors={'|'.join(('union', 'majority', 'intersection', *more, 'NAME'))}",
         "Text that counts where several assessors judged a document.",

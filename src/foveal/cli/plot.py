@@ -46,7 +46,7 @@ def command(
     graph below the other where they are several; -m chooses.
     """
     from foveal.analysis.score_matrix import check_assessors, select_labels
-    from foveal.analysis.tasks import without_curves
+    from foveal.analysis.tasks import drop_curves
     from foveal.evaluation import Evaluation
     from foveal.model import Results
     from foveal.report import graph_kinds
@@ -67,7 +67,7 @@ def command(
         results = Results.joined(shared.read_saved(files))
         if kind.source == "topics":
             found = select_labels(results.measures, measures)
-            results = results.only(found or without_curves(results).measures[:1])
+            results = results.only(found or drop_curves(results).measures[:1])
         elif measures:
             points = [measure.label for measure in kind.measures(measures)]
             results = results.only([label for label in points if label in results.measures])

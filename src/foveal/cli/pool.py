@@ -26,8 +26,8 @@ from foveal.formats.pool_files import UNITS, pool_lines
 @opt.options(
     f"""
     -o --output=FILE  Write the pool here instead of standard output.
-    --strategy=depth|round-robin|move-to-front|hedge  Everything to a depth; turns of all runs; runs
-        whose results prove relevant first; what runs agree on that did well so far.
+    --strategy=depth|round-robin|move-to-front|hedge  All units to a depth; runs in turn; runs
+        with relevant results first; units that several successful runs return.
     --unit={"|".join(UNITS)}  Unit to pool; equal spans and elements of two runs are one.
     --depth=N  Look at the first N units of each run [default: 100; with a budget all, except for
         the strategy depth].
@@ -47,10 +47,10 @@ from foveal.formats.pool_files import UNITS, pool_lines
 @opt.shared_options("only_topics snap")
 @opt.max_bytes_option
 def command(runs: tuple[str, ...], judgements: tuple[str, ...], **options: Any) -> None:
-    """Choose from runs what is to be assessed, topic by topic, in the order of assessing.
+    """Choose the results of runs to assess, topic by topic, in the order of assessment.
 
-    Ranks count units: the tenth document of a run is the tenth that it names, however many results
-    it has of each. The pool is JSON Lines, one line for each document, span or element.
+    Ranks count units: the tenth document of a run is its tenth distinct document, however many
+    results each has. The pool is JSON Lines, one line for each document, span or element.
     """
     from foveal.analysis.pooling import pool
 

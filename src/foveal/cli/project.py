@@ -11,7 +11,7 @@ from foveal.cli import options as opt
 from foveal.cli.budget import parse_budgets
 from foveal.cli.shared import emit, emit_result, refuse_unused, warn
 from foveal.errors import UsageError
-from foveal.formats.result_files import separated
+from foveal.formats.result_files import format_separated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,19 +53,23 @@ def _parse_window(text: str) -> tuple[int, int]:
 )
 @opt.collection_option("for --tags, and for the lengths of documents that judgements do not give")
 @opt.option("--tags=LIST", "Elements of the collection, as in p,sec.", type=opt.parse_comma_list)
-@opt.option("--at=LIST", "Ceilings of recall at these many characters.", type=parse_budgets)
+@opt.option(
+    "--at=LIST",
+    "Also give the highest recall possible at these numbers of characters.",
+    type=parse_budgets,
+)
 @opt.assessors_option()
 @opt.option("--grades", "qrels: grade N times the share, rounded up.", type=opt.POSITIVE, default=1)
 @opt.option("--threshold", "qrels: least relevant share.", type=click.FloatRange(0, 1), default=0.0)
 @opt.shared_options("per_topic output")
 @opt.format_option((*opt.FORMATS, *_FILES))
 def command(judgements: tuple[str, ...], **options: Any) -> None:
-    """Project judgements of characters on units of the documents.
+    """Project judged text onto units of the documents.
 
-    What a division into chunks, windows or elements makes of the relevant text: how much of it lies
+    Show how a division into chunks, windows or elements fits the relevant text: how much of it lies
     inside units, which passages are cut, how pure units are, and bounds of the scores of any run.
-    With -f qrels, TREC judgements of units; with gains, their relevant characters; with units,
-    their names and places.
+    With -f qrels, print TREC judgements of units; with gains, their relevant characters; with
+    units, their names and places.
     """
     from foveal.analysis.projection import Projections, project
     from foveal.formats import read_judgements
@@ -86,7 +90,7 @@ def command(judgements: tuple[str, ...], **options: Any) -> None:
         emit(found[0].qrels(grades=grades, threshold=threshold), output)
     elif form == "gains":
         columns = ("topic", "unit", "size", "relevant", "share")
-        emit(separated(columns, found[0].gains.select(columns).iter_rows(), "tsv"), output)
+        emit(format_separated(columns, found[0].gains.select(columns).iter_rows(), "tsv"), output)
     elif form == "units":
         rows = taken[0].to_frame().iter_rows(named=True)
         emit("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), output)

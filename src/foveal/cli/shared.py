@@ -184,7 +184,7 @@ def refuse_unused(context: click.Context, needed: Mapping[str, str]) -> None:
         source = context.get_parameter_source(str(param.name))
         if param.name in needed and source is ParameterSource.COMMANDLINE:
             purpose = needed[param.name]
-            raise UsageError(f"{param.opts[-1]} is for {purpose}, which is not asked for")
+            raise UsageError(f"{param.opts[-1]} is for {purpose}, which was not requested")
 
 
 def check_saved(task: object, options: Mapping[str, Any]) -> None:
@@ -329,7 +329,7 @@ def emit_result(result: Result, form: str | None, output: str | None, **shown: A
         from foveal.report.drawing import draw
 
         if not (graphs := result.graphs()):
-            raise UsageError(f"{output}: there is no graph to draw; choose another kind of file")
+            raise UsageError(f"{output}: this result has no graph; choose another kind of file")
         emit(draw(graphs, suffix), output)
     else:
         form = choose_format(form, output)

@@ -21,7 +21,7 @@ from foveal.cli.shared import say, warn
 @opt.options(
     f"""
     -o --output=DIR  A new or empty folder for the runs, one file each. [required]
-    --empty={"|".join(EMPTY)}  A document of which nothing is returned keeps its rank, or is left
+    --empty={"|".join(EMPTY)}  A document with nothing returned keeps its rank, or is left
         out.
     """,
     empty=EMPTY[0],
@@ -33,7 +33,7 @@ def command(judgements: tuple[str, ...], output: str, **options: Any) -> None:
 
     Of each relevant document a run returns the highlighted passages (S), the smallest elements
     around them (SL), the whole document (SLD), the largest elements inside them (SS) or the
-    innermost of those (SST). Documents are ranked by decreasing highlighted text (R), with the
+    innermost elements (SST). Documents are ranked by decreasing highlighted text (R), with the
     first two swapped (RS), with a non-relevant one put first (RI), or both (RSI). 'foveal fidelity'
     tests whether measures order these runs as expected.
     """

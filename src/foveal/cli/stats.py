@@ -21,7 +21,7 @@ def command(
 ) -> None:
     """Describe collections, topics, judgements and runs, detected from their content.
 
-    A collection index is checked to its last byte.
+    Foveal checks every byte of a collection index.
     """
     from foveal.analysis.statistics import describe_files
 

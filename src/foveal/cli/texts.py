@@ -36,12 +36,12 @@ def find_texts(judgements: Iterable[str | None] = ()) -> SourceTexts | None:
         raise UsageError("--texts and --documents both say where the texts are; give one")
     from foveal.collection import Collection, SourceTexts
     from foveal.files.source import Source, is_stream, list_files, read_head
-    from foveal.formats.jsonl import declared_whitespace
+    from foveal.formats.jsonl import read_whitespace_rule
 
     index = None if collection is None else Collection.open(collection)
     paths = [path for path in judgements if path is not None and not is_stream(path)]
     rules = (
-        declared_whitespace(Source(str(file), read_head(str(file), _HEAD), None))
+        read_whitespace_rule(Source(str(file), read_head(str(file), _HEAD), None))
         for file in (list_files(paths, "judgements") if paths and collection is None else ())
     )
     rule = next(filter(None, rules), "keep") if index is None else index.whitespace
@@ -87,10 +87,10 @@ def locate_results(sources: Sequence[Source], texts: SourceTexts) -> list[Run]:
 def needed_texts(sources: Sequence[Source | str], texts: SourceTexts) -> dict[str, str]:
     """Return the texts of the documents that runs need."""
     from foveal.files.source import Source
-    from foveal.formats.jsonl import documents_needed
+    from foveal.formats.jsonl import find_needed_documents
 
     opened = [own if isinstance(own, Source) else Source.open(own) for own in sources]
-    docs = frozenset[str]().union(*(documents_needed(source, "text")[0] for source in opened))
+    docs = frozenset[str]().union(*(find_needed_documents(source, "text")[0] for source in opened))
     return _read(texts, docs) if docs else {}
 
 
@@ -103,13 +103,13 @@ def locate_judgements(
         return None
     from foveal.files.source import Source, list_files
     from foveal.formats import read_judgements
-    from foveal.formats.jsonl import documents_needed
+    from foveal.formats.jsonl import find_needed_documents
 
     sources = [
         file if isinstance(file, Source) else Source.open(file, thorough=thorough)
         for file in list_files(paths, "judgements")
     ]
-    needed = [documents_needed(source, "quote") for source in sources]
+    needed = [find_needed_documents(source, "quote") for source in sources]
     docs = frozenset[str]().union(*(names for names, _ in needed))
     every = any(own for _, own in needed)
     if not docs and not every:

@@ -13,7 +13,7 @@ import click
 
 from foveal.cli import options as opt
 from foveal.cli.shared import emit, say
-from foveal.errors import Problem, counted
+from foveal.errors import Problem, plural
 
 _MOST = 20
 """Problems that a table shows of one file."""
@@ -79,10 +79,10 @@ def command(runs: tuple[str, ...], form: str, **options: Any) -> None:
         emit("".join(f"{line}\n" for line in lines), None)
         said = "nothing wrong"
         if faults:
-            said = f"{counted(len(faults), 'problem')}: {_count_codes(faults)}"
+            said = f"{plural(len(faults), 'problem')}: {_count_codes(faults)}"
         unchecked = len(every) - len(faults)
         said += f"; {unchecked} not checked" if unchecked else ""
-        say(f"{counted(len(runs), 'file')}, {said}")
+        say(f"{plural(len(runs), 'file')}, {said}")
     if faults:
         sys.exit(1)
 

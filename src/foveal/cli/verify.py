@@ -9,7 +9,7 @@ import click
 from foveal.cli import options as opt
 from foveal.cli.shared import emit, emit_result, say, warn
 from foveal.cli.texts import find_texts, open_judgements
-from foveal.errors import InputError, UsageError, counted, some
+from foveal.errors import InputError, UsageError, plural, shorten_list
 
 _SHARE = click.FloatRange(0, 1, min_open=True)
 
@@ -36,13 +36,13 @@ _SHARE = click.FloatRange(0, 1, min_open=True)
 )
 @opt.format_option(more="; json holds everything")
 def command(judgements: tuple[str, ...], repair: str | None, **options: Any) -> None:
-    """Do judged spans still hold the text they quote?
+    """Check that judged spans still hold the text they quote.
 
-    Every quote is looked up in its document: exact, at its offset; moved, if it is elsewhere, once
-    or with the context it had; ambiguous, in several places; changed, if something like it is
-    there; or lost. A span without a quote is only checked to be within its document. With an index,
-    the hash of every document is compared, too. The exit code is 1 if something is not as it was;
-    with --repair, if something is left so: what is not certain is listed and left alone.
+    Foveal looks up every quote in its document. A quote is exact at its offset; moved if it occurs
+    elsewhere, once or with the same context; ambiguous in several places; changed if only a similar
+    text exists; else lost. A span without a quote must lie within its document. With an index,
+    Foveal also compares the hash of every document. The exit code is 1 if anything has changed;
+    with --repair, if anything was not repaired. Uncertain spans are listed and not moved.
     """
     from foveal.analysis.anchors import verify
     from foveal.formats import read_judgements
@@ -63,19 +63,19 @@ def command(judgements: tuple[str, ...], repair: str | None, **options: Any) -> 
         )
         raise InputError.at("index.whitespace", truth.sources[0].path, None, text)
     found = verify(truth, source.read(frozenset(truth.doc)), similarity=similarity)
-    mended = None if repair is None else found.repaired(quote=quote)
+    mended = None if repair is None else found.repair(quote=quote)
     if mended is not None:
         emit(write_judgements(mended.judgements), repair)
     if found.changed:
-        names = some(sorted(found.changed))
+        names = shorten_list(sorted(found.changed))
         warn([f"documents whose text is not what was indexed, {len(found.changed)}: {names}"])
     if found.unchecked:
-        warn([f"spans without a quote, of which only offsets are checked: {found.unchecked}"])
+        warn([f"spans without a quote, checked only by offsets: {found.unchecked}"])
     emit_result(found, options["form"], options["output"])
     sound = found.is_sound
     if mended is not None:
         sound = not mended.left
-        done = [counted(mended.spans, "span"), counted(mended.entry_points, "best entry point")]
+        done = [plural(mended.spans, "span"), plural(mended.entry_points, "best entry point")]
         say(f"{repair}: moved {' and '.join(done)}; quotes added: {mended.quotes}")
         for line in InputError(mended.left).lines(limit=20):
             say(line)

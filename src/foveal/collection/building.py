@@ -41,7 +41,7 @@ _RAW["doc_digest"] = "|u1"
 class BuildOptions:
     """Options that decide the bytes of an index.
 
-    `name_tag` names documents by the text of their first such element instead of by their path;
+    `name_tag` names documents by their first element with this tag instead of their path;
     `max_errors` is the number of documents that may fail before the build does.
     """
 
@@ -200,7 +200,7 @@ def _check_sources(
             continue
         place, found, expected = source.path, source.whitespace, options.whitespace
         if shard is not None:
-            text = "is an index; expected documents, of which a shard can be taken"
+            text = "is an index; only documents can be sharded"
             problems.append(Problem("index.shards", place, None, text))
         if found != expected:
             text = f"was built with white space {found!r}, expected {expected!r} as the others"
@@ -247,7 +247,7 @@ def _select_tasks(
 
 
 def _parse(task: Task, options: BuildOptions, within: str) -> Batch:
-    """Parse one batch, all places of which begin with `within`."""
+    """Parse one batch, where every place begins with `within`."""
     recorder = Recorder(whitespace=options.whitespace, limits=options.limits)
     places, named_inside, failures, size = list[str](), list[bool](), list[Problem](), 0
     for item in task.read(options.limits.size):
@@ -267,7 +267,7 @@ def _parse(task: Task, options: BuildOptions, within: str) -> Batch:
 
 
 class _IndexWriter:
-    """An index while it grows: raw arrays in a folder beside the output, which `stack` removes."""
+    """An index while it grows: raw arrays in a folder next to the output, which `stack` removes."""
 
     def __init__(self, output: Path, stack: ExitStack) -> None:
         self.output = output

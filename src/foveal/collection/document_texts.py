@@ -15,7 +15,7 @@ import numpy as np
 
 from foveal.collection.element_index import Collection, PathIndex
 from foveal.collection.parsing import Batch, Keep, Markup, Recorder
-from foveal.collection.sources import LINE, DocumentSource, Item, name_of
+from foveal.collection.sources import LINE, DocumentSource, Item, find_name
 from foveal.errors import InputError, Problem
 from foveal.files.source import explain_os_error
 from foveal.files.xml import DocumentError, Limits
@@ -74,7 +74,7 @@ class SourceTexts:
             message = f"holds no document {min(left)!r}, which is judged"
             raise InputError.at("collection.unknown_document", str(self.source), None, message)
 
-    def indexed(
+    def read_indexed(
         self, digests: Mapping[str, bytes], *, progress: Callable[[float], object] | None = None
     ) -> Iterator[tuple[str, str, Markup]]:
         """Yield name, text and mark-up of the documents with these hashes.
@@ -153,11 +153,12 @@ class SourceTexts:
                     if self.name_tag is not None
                     or isinstance(document, Item)
                     or document.lower().endswith(_LINES)
-                    or is_asked(name_of(document), document)
+                    or is_asked(find_name(document), document)
                 )
                 for item in replace(task, documents=chosen).read(self.limits.size):
                     inside = item.is_named_inside(self.name_tag)
-                    extension = "" if item.kind == LINE else item.place[len(name_of(item.place)) :]
+                    known = len(item.place if item.kind == LINE else find_name(item.place))
+                    extension = item.place[known:]
                     name = item.name.removeprefix(source.folder)
                     if not (inside or is_asked(name, name + extension)):
                         continue

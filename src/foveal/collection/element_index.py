@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 
 from foveal.collection.parsing import PathTable, distinct
-from foveal.collection.sources import name_of
+from foveal.collection.sources import find_name
 from foveal.collection.storage import IndexSections, open_sections
 from foveal.errors import InputError
 from foveal.formats.xpaths import PATHS, Points, canonical, parse_ranges
 from foveal.lookup import CachedTextFunction, KeyTable, number_rows
 from foveal.model import UNKNOWN, Provenance
-from foveal.spans import Bools, Ints, lay_out, ordered
+from foveal.spans import Bools, Ints, argsort, lay_out
 
 NO_DOCUMENT = "document {doc!r} is not in the collection"
 _NO_PATH = "document {doc!r} has no element {xpath!r}"
@@ -240,7 +240,7 @@ class Collection:
         """Return the numbers of documents; an unknown name is tried without a file's extension."""
         number = self._names.find(names)
         unknown = np.flatnonzero(number < 0)
-        short = [name_of(doc) if "." in doc else doc for doc in names.gather(unknown)]
+        short = [find_name(doc) if "." in doc else doc for doc in names.gather(unknown)]
         number[unknown] = self._names.find(pl.Series(short, dtype=pl.String))
         return number
 
@@ -311,7 +311,7 @@ class Collection:
         """
         column, found = self.sections["path"], np.full(len(doc), UNKNOWN)
         known = np.flatnonzero((doc >= 0) & (path >= 0))
-        known = known[ordered(doc[known])]
+        known = known[argsort(doc[known])]
         own, wanted = doc[known], path[known].astype(column.dtype)
         at, end = self.bounds[own], self.bounds[own + 1]
         last = len(column) - 1

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from foveal.collection.element_index import NO_DOCUMENT, Collection
-from foveal.errors import InputError, Problem, Tally, some
+from foveal.errors import InputError, Problem, Tally, shorten_list
 from foveal.formats.xpaths import ELEMENT, owners
 from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements, Run
@@ -91,7 +91,8 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
         raise InputError.at("collection.unknown_document", file.path, None, message)
     if unknown.any():
         missing = doc.filter(pl.Series(unknown)).unique(maintain_order=True)
-        note = f"judged documents not in the collection, {len(missing)}: {some(missing.to_list())}"
+        names = shorten_list(missing.to_list())
+        note = f"judged documents not in the collection, {len(missing)}: {names}"
         notes = (*notes, note)
     length = np.where(unknown, judgements.length, length)
     judgements = judgements.with_columns(length=length, notes=notes)
@@ -115,7 +116,7 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     lost = doc.filter(pl.Series(judgements.relevant & (counts == 0))).to_list()
     if lost:
         note = "documents with relevant elements but no relevant passage, taken as not relevant"
-        notes = (*notes, f"{note}, {len(lost)}: {some(lost)}")
+        notes = (*notes, f"{note}, {len(lost)}: {shorten_list(lost)}")
     return judgements.with_columns(
         notes=notes,
         bep=bep,
@@ -152,7 +153,7 @@ def place_elements(
 ) -> Run:
     """Return the run on the text of a collection, every result with the XPath of an element.
 
-    Of elements with the same extent the deepest is meant, but a whole document is its root. A
+    Of elements with the same extent Foveal takes the deepest; a whole document is its root. A
     result past the end of its document is left for the measures to refuse.
 
     A result that is not an element becomes the smallest enclosing element with `snap`, and is named

@@ -235,7 +235,7 @@ def _read_documents(member: str, kind: str, stream: IO[bytes], most: int) -> Ite
                 break
         data = b"".join(blocks) if size <= most else None
         if not in_lines:
-            yield Item(name_of(member), kind, data, member)
+            yield Item(find_name(member), kind, data, member)
         elif data is None or data.strip():
             yield Item("", LINE, data, f"{member}:{number}")
         if not in_lines or not size:
@@ -261,7 +261,7 @@ def _kind(member: str) -> str | None:
     return None if name.startswith(".") else _KINDS.get(os.path.splitext(name)[1].lower())  # noqa: PTH122
 
 
-def name_of(member: str) -> str:
+def find_name(member: str) -> str:
     """Return the name of the document in a file: its path without a known extension."""
     return str(PurePosixPath(member).with_suffix("") if _kind(member) else PurePosixPath(member))
 

@@ -58,7 +58,7 @@ def _hash(data: Any) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def _aligned(size: int) -> int:
+def _round_up(size: int) -> int:
     """Return the next multiple of the alignment."""
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
@@ -72,9 +72,9 @@ def write_sections(
     for name, section in sections.items():
         dtype, size = section.dtype.newbyteorder("<").str, section.nbytes
         layout[name] = {"dtype": dtype, "offset": offset, "bytes": size, "hash": _hash(section)}
-        offset += _aligned(size)
+        offset += _round_up(size)
     head = json.dumps({**header, "sections": layout}, ensure_ascii=False).encode()
-    start = _aligned(_PREFIX.size + len(head))
+    start = _round_up(_PREFIX.size + len(head))
     with path.open("wb") as stream:
         stream.write(_PREFIX.pack(MAGIC, VERSION, len(head), bytes.fromhex(_hash(head))) + head)
         for name, section in sections.items():
@@ -107,9 +107,9 @@ def open_sections(path: Path) -> tuple[dict[str, Any], IndexSections]:
                 raise refuse("index.damaged", "the index is damaged: its header is not whole")
             header = json.loads(head)
             layout = header.pop("sections")
-            start = _aligned(_PREFIX.size + length)
+            start = _round_up(_PREFIX.size + length)
             size = os.fstat(stream.fileno()).st_size
-            expected_size = start + sum(_aligned(entry["bytes"]) for entry in layout.values())
+            expected_size = start + sum(_round_up(entry["bytes"]) for entry in layout.values())
             if size != expected_size:
                 message = f"the index is damaged: it has {size} bytes, expected {expected_size}"
                 raise refuse("index.damaged", message)

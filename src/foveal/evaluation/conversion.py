@@ -17,7 +17,7 @@ from foveal.formats.graded_elements import mark_relevant
 from foveal.measures.alignment import Bools
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.judgements import PLACE_COLUMNS
-from foveal.recall.forest import scale_of
+from foveal.recall.forest import find_scale
 from foveal.spans import Ints
 
 _MERGED = "passages and entry points left out: no XPath names them where white space is merged"
@@ -157,7 +157,7 @@ def name_passages(judgements: Judgements, collection: Collection) -> Judgements:
     if judgements.grade is not None:
         text &= judgements.grade > 0
     row, start, end = (c[text] for c in (judgements.row, judgements.start, judgements.end))
-    _, later = spans.conflicts(*spans.side_by_side(start, end, np.searchsorted(row, row)))
+    _, later = spans.find_conflicts(*spans.put_on_axis(start, end, np.searchsorted(row, row)))
     shares = np.zeros(len(judgements), dtype=bool)
     shares[row[later]] = True
     own, whole = ~shares[row], shares[truth.row]
@@ -223,13 +223,13 @@ def describe_unknown_exclusions(
 
 def exclude_tags(judgements: Judgements, tags: Names[str]) -> Judgements:
     """Leave out the elements with these tags (the link experiment of 2006)."""
-    last = _listed(judgements)["xpath"].str.extract(r"/([^/\[]+)(?:\[[^/]*)?$")
+    last = _get_elements(judgements)["xpath"].str.extract(r"/([^/\[]+)(?:\[[^/]*)?$")
     return _only_elements(judgements, ~last.is_in(list(tags)).fill_null(value=False))
 
 
 def filter_by_structure(judgements: Judgements, cas: CasFilter) -> Judgements:
     """Keep only the elements that match the structured queries of their topics."""
-    elements = _listed(judgements)
+    elements = _get_elements(judgements)
     lists = np.zeros(len(judgements), dtype=bool)
     lists[elements["row"].to_numpy()] = True
     unlisted = np.flatnonzero(judgements.relevant & ~lists)
@@ -250,7 +250,7 @@ def filter_by_structure(judgements: Judgements, cas: CasFilter) -> Judgements:
     return left
 
 
-def _listed(judgements: Judgements) -> pl.DataFrame:
+def _get_elements(judgements: Judgements) -> pl.DataFrame:
     if judgements.elements is None:
         raise UsageError(
             "there are no assessed elements to leave out; derive them first (--collection)"
@@ -263,8 +263,8 @@ def _only_elements(judgements: Judgements, keep: pl.Series) -> Judgements:
 
     The other documents keep their passages: only listed elements count.
     """
-    before, n = _listed(judgements), len(judgements)
-    elements, scale = before.filter(keep), scale_of(judgements)
+    before, n = _get_elements(judgements), len(judgements)
+    elements, scale = before.filter(keep), find_scale(judgements)
     lost = mark_relevant(before, n, scale) & ~mark_relevant(elements, n, scale)
     if not lost.any():
         return judgements.with_columns(elements=elements)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import FovealWarning, counted
+from foveal.errors import FovealWarning, plural
 from foveal.lookup import gather
 from foveal.measures.alignment import Alignment, Gold
 
@@ -76,7 +76,9 @@ def match_names(alignment: Alignment) -> NameMatch:
         return match  # names that differ at all differ in more than their spelling
     results = np.bincount(run.documents.number, minlength=len(known))
     others = pl.DataFrame({"name": missing, "results": results[~known]}).group_by("name").sum()
-    similar = others.with_columns(key=_normalise("name")).join(gold.cached(_judged_keys), on="key")
+    similar = others.with_columns(key=_normalise("name")).join(
+        gold.cached(_index_judged_names), on="key"
+    )
     composed = pl.col("name").str.normalize("NFC") == pl.col("judged").str.normalize("NFC")
     # Files of other directories may be called like a judged one: they are other documents if the
     # run returns the judged one, too, or if several have its name.
@@ -112,7 +114,7 @@ def _find_letters(names: pl.Series) -> npt.NDArray[np.bool_]:
     return np.array([bool(names.str.contains(kind).any()) for kind in kinds])
 
 
-def _judged_keys(gold: Gold) -> pl.DataFrame:
+def _index_judged_names(gold: Gold) -> pl.DataFrame:
     """Return the judged names by their keys, without keys that several names share."""
     table = pl.DataFrame({"judged": gold.docs.keys}).with_columns(key=_normalise("judged"))
     return table.filter(pl.col("key").is_unique())
@@ -140,7 +142,7 @@ def warn_about_names(label: str, match: NameMatch, gold: Gold) -> list[str]:
     show = ascii if any(_same_letters(*own) for own in pairs) else repr
     verb = "is" if match.results == 1 else "are"
     text = (
-        f"{label}: {match.known} of {counted(match.results, 'result')} {verb} in judged documents; "
+        f"{label}: {match.known} of {plural(match.results, 'result')} {verb} in judged documents; "
         f"the run names {', '.join(map(show, ours))}, the judgements "
         f"{', '.join(map(show, theirs))}; use the same names in both"
     )

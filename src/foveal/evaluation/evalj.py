@@ -14,7 +14,7 @@ from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from foveal.errors import InputError, Problem, UsageError, some
+from foveal.errors import InputError, Problem, UsageError, shorten_list
 from foveal.evaluation.evaluation import RunLike, evaluate
 from foveal.evaluation.presets import normalise_task
 from foveal.files.source import Source, is_xml, list_files
@@ -358,7 +358,7 @@ def _choose_runs(
         task = " or ".join(block.tasks)
         hint = f"they declare {', '.join(others)}" if others else "none does"
         raise block.error(block.line, f"no run declares the task {task}; {hint}")
-    left_out = f"runs that declare no task, left out: {len(silent)} ({some(silent, 3)})"
+    left_out = f"runs that declare no task, left out: {len(silent)} ({shorten_list(silent, 3)})"
     return chosen, [left_out] if silent else []
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from foveal._version import __version__
-from foveal.errors import InputError, Note, UsageError, counted, some
+from foveal.errors import InputError, Note, UsageError, plural, shorten_list
 from foveal.evaluation import score_warnings
 from foveal.evaluation.preparation import (
     AlignedRun,
@@ -170,7 +170,7 @@ class Evaluation:
         self.sources += [("retrieved", own.source) for own in self.retrieved]
         nested = [measure for measure in self.measures if measure.structural]
         if own.overlap == "union" and nested:
-            shown = some(score_warnings.list_measures(nested))
+            shown = shorten_list(score_warnings.list_measures(nested))
             self.warnings.append(
                 f"--overlap union is about text and changes nothing for {shown}; measures of "
                 "elements have a parameter overlap"
@@ -180,7 +180,7 @@ class Evaluation:
         if any(Need.MEAN_LENGTH in measure.needs for measure in self.scored):
             # All judged documents, whatever is selected: a scale must not change with that.
             if self.index is not None:
-                documents = counted(len(self.index), "document")
+                documents = plural(len(self.index), "document")
                 self.mean_length = self.index.mean_length
                 self.mean_length_source = f"mean length of {documents} of the collection"
             else:
@@ -195,8 +195,8 @@ class Evaluation:
         self.every_topic = frozenset(given.topics)
 
     def __repr__(self) -> str:
-        shown = some([measure.label for measure in self.measures])
-        return f"<Evaluation: {counted(len(self.judgements.topics), 'topic')}, {shown}>"
+        shown = shorten_list([measure.label for measure in self.measures])
+        return f"<Evaluation: {plural(len(self.judgements.topics), 'topic')}, {shown}>"
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"index": None}
@@ -250,7 +250,7 @@ class Evaluation:
         wanted = None if run.answers is None else run.answers.retrieved
         named = [own for own in self.retrieved if wanted in (None, own.name)]
         if len(named) != 1:
-            given = some([own.name for own in self.retrieved])
+            given = shorten_list([own.name for own in self.retrieved])
             text = f"{run.source.path}: cannot tell which run the answers were made from; the "
             text += f"header names {wanted}, --retrieved gives {given}; expected one of them"
             raise UsageError(text)
@@ -460,7 +460,7 @@ class Evaluation:
 def average_lengths(length: Ints, given: Judgements) -> tuple[float, str]:
     """Return the mean of the known lengths of judged documents, and what it is the mean of."""
     known = length[length >= 0]
-    documents = counted(len(known), "judged document")
+    documents = plural(len(known), "judged document")
     source = f"mean length of {documents} (all topics: {len(given.topics)})"
     return float(known.mean()) if len(known) else math.nan, source
 
@@ -558,7 +558,7 @@ def evaluate(
     paths = [Path(file) for file in inputs if isinstance(file, (str, Path)) and file != STDIN]
     small = all(path.is_file() and path.stat().st_size <= _LARGE for path in paths)
     if bounds and memory is not None:
-        raise UsageError("bounds take all runs in memory at once; leave out the limit of memory")
+        raise UsageError("bounds need all runs in memory at once; leave out the memory limit")
     if not bounds and (memory is not None or not small):  # or missing, a folder, a pattern, a pipe
         from foveal.evaluation.large import GroupedEvaluation, prepare
 

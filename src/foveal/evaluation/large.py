@@ -50,10 +50,10 @@ from foveal.files.source import (
     show_name,
 )
 from foveal.formats import Format, Kind, Parsed, detect_format
-from foveal.formats.columns import unscored
-from foveal.formats.jsonl import taken_whole
-from foveal.formats.lines import GROUPED, ignored_text
-from foveal.formats.objects import header_of, parse_objects
+from foveal.formats.columns import describe_unscored
+from foveal.formats.jsonl import describe_whole_documents
+from foveal.formats.lines import GROUPED, describe_ignored_text
+from foveal.formats.objects import find_header, parse_objects
 from foveal.lookup import KeyTable
 from foveal.measures.alignment import Gold
 from foveal.model.judgements import Judgements, share_documents
@@ -71,7 +71,14 @@ _COMPRESSED = 12  # assumed ratio of the size of a file's content to its compres
 _FEW = 10_000  # results up to which nothing is gained by giving back the memory of a group
 _HEAD = 1 << 16
 # Counts that reading and placing a run may add to its notes, in their order.
-_NOTES = (ignored_text, unscored, taken_whole, MISSING, CLIPPED, MAPPED)
+_NOTES = (
+    describe_ignored_text,
+    describe_unscored,
+    describe_whole_documents,
+    MISSING,
+    CLIPPED,
+    MAPPED,
+)
 # The first field of a line that is neither blank nor a comment.
 _WORD = r"^[ \t\x0b\x0c\r]*([^ \t\x0b\x0c\r#][^ \t\x0b\x0c\r]*)"
 # The topic, and fields for which it matters if any result of a JSON Lines run has them.
@@ -167,7 +174,7 @@ class TopicFile(Spool):
         self.topics: dict[str, None] = {}  # topics in the order of their first lines
         self.counts = Counter[str]()  # number of objects of JSON Lines that have each of `_FIELDS`
         self.problems: list[Problem] = []  # the lines that are not UTF-8
-        header_line = header_of(head)[1] if form.name == "jsonl" else 0
+        header_line = find_header(head)[1] if form.name == "jsonl" else 0
         self._header = head.data.split(b"\n")[:header_line]
         digest, line, blocks, last = hashlib.sha256(), 1, 0, None
         for data in read_chunks(path, CHUNK, digest):
@@ -418,7 +425,7 @@ def prepare(
 class GroupedEvaluation(Evaluation):
     """Judgements that are never in memory at once, prepared in groups of topics.
 
-    Its `judgements` are some of those in the files: for each topic one document of each combination
+    Its `judgements` are a sample of the files: for each topic one document of each combination
     of assessors, relevance and grades. These show which topics and assessors there are, and
     everything that `results` reports about them.
     """

@@ -101,7 +101,7 @@ class Evaluator:
         lenient: bool = False,
     ) -> None:
         source = qrels if isinstance(qrels, Source) else Source.open(qrels)
-        read = parse_judgements(source, official=True).checked()
+        read = parse_judgements(source, official=True).get_content()
         if not len(read):
             raise source.error("judgements.empty", None, "no judgements")
         assert read.declared is not None
@@ -128,7 +128,7 @@ class Evaluator:
         """Return the table of one run."""
         source = run if isinstance(run, Source) else Source.open(run)
         if source.head[0]:
-            loaded: Run = parse_run(source, unresolved=True).checked()
+            loaded: Run = parse_run(source, unresolved=True).get_content()
         elif self.every_topic:
             loaded = Run.from_results({}, name=source.stem)
         else:

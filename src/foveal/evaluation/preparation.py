@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from foveal.errors import InputError, Note, UsageError, some
+from foveal.errors import InputError, Note, UsageError, shorten_list
 from foveal.evaluation import (
     CAS_READINGS,
     OVERLAP_POLICIES,
@@ -86,7 +86,7 @@ class Options:
     documents : str, optional
         The directory or archive of the documents, for numbers in the topics' queries.
     name_from : str, optional
-        Documents are named by the text of their first such element, not by their path.
+        Name documents by the text of their first element with this tag, not by their path.
     tag_classes : tuple of str
         Tags that are equivalent in queries: ``ieee``, or as in ``sec=ss1=ss2``.
     exclude_tags : tuple of str
@@ -187,7 +187,7 @@ def select_judgements(
     if options.pools is not None:
         unknown = [pool for pool in options.pools if pool not in kept.assessors]
         if unknown:
-            known = some(kept.assessors) or "none is named"
+            known = shorten_list(kept.assessors) or "none is named"
             raise UsageError(f"pools not among the judgements: {', '.join(unknown)} ({known})")
         assert kept.assessor is not None
         kept = kept.only(kept.assessor.is_in(options.pools).fill_null(value=False).to_numpy())
@@ -205,8 +205,8 @@ def select_judgements(
         wanted = options.only_topics
         unknown = [topic for topic in wanted if topic not in judgements.topics]
         other = [t for t in wanted if t in judgements.topics and t not in kept.topics]
-        notes = [f"topics wanted but not judged: {some(unknown)}"] if unknown else []
-        notes += [f"wanted topics of other pools or tasks: {some(other)}"] if other else []
+        notes = [f"topics wanted but not judged: {shorten_list(unknown)}"] if unknown else []
+        notes += [f"wanted topics of other pools or tasks: {shorten_list(other)}"] if other else []
         if len(unknown) + len(other) == len(wanted):
             raise UsageError(f"none of the wanted topics is left; {'; '.join(notes)}")
         warnings += notes
@@ -239,10 +239,10 @@ def prepare_gold(evaluation: Evaluation, assessor: str | None, cas: CasFilter | 
     of_text = [measure.label for measure in measures if NEED_TREES.isdisjoint(measure.needs)]
     for given, name in ((cas, "--cas"), (options.exclude_tags, "--exclude-tags")):
         if given and len(of_text) == len(measures):
-            raise UsageError(f"{name} is for measures of elements; none is asked for")
+            raise UsageError(f"{name} is for measures of elements; none is requested")
         if given and of_text:
             left = f"{name} leaves measures that are not about elements as they are: "
-            warnings.append(left + some(of_text))
+            warnings.append(left + shorten_list(of_text))
     forest = size = None
     if len(of_text) < len(measures):
         forest = _build_forest(evaluation, combined, cas)
@@ -271,11 +271,11 @@ def _build_forest(
     evaluation: Evaluation, combined: Judgements, cas: CasFilter | None
 ) -> Forest | None:
     """Build the trees of the judged elements, without those that the options exclude."""
-    from foveal.recall.forest import Forest, scale_of
+    from foveal.recall.forest import Forest, find_scale
 
     judgements, options, index = evaluation.judgements, evaluation.options, evaluation.index
     warnings = evaluation.warnings
-    scale, elements = scale_of(combined), combined.elements
+    scale, elements = find_scale(combined), combined.elements
     together = options.assessors in ASSESSOR_POLICIES
     # Sizes are all that an element of 2006 has; before, the grades and sizes of one assessor belong
     # together unless they are recomputed.
@@ -347,7 +347,7 @@ class AlignedRun:
     counts: Counts  # warnings by their form; those about parts of a run add up
     has_parts: bool  # True if some results are parts of documents
 
-    def alignment(self, overlap: Overlap = Overlap.AS_IT_IS) -> Alignment:
+    def alignment(self, overlap: Overlap = Overlap.UNCHANGED) -> Alignment:
         """Return the alignment under a treatment of overlap."""
         return self.limited.with_overlap(overlap)
 
@@ -409,7 +409,7 @@ def align_run(
     if rules.DUPLICATE not in forbidden and run.answers is None:  # sentences may cite the same
         repeats = len(rules.DUPLICATE.broken(alignment)[0])
         counts["results that repeat an earlier one: {}"] = repeats
-    overlaps = dict.fromkeys(measures, Overlap.AS_IT_IS)
+    overlaps = dict.fromkeys(measures, Overlap.UNCHANGED)
     # Measures of citations count all of them, and unite their text.
     for measure in (own for own in measures if Need.ANSWERS not in own.needs):
         one = measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT
@@ -430,12 +430,12 @@ def refuse_topics(
     path: str, topics: Sequence[str], judged: Sequence[str], *, excluded: bool = False
 ) -> InputError:
     """Return the error about a run without a judged topic, or whose topics are all `excluded`."""
-    has = f"the run has {some(topics) or 'none'}"
+    has = f"the run has {shorten_list(topics) or 'none'}"
     if excluded:
         what = "all topics of the run are left out of the evaluation"
-        text = f"{what}; {has}, evaluated are {some(judged)}"
+        text = f"{what}; {has}, evaluated are {shorten_list(judged)}"
         return InputError.at("run.excluded_topics", path, None, text)
-    text = f"no topic in common with the judgements; {has}, the judgements {some(judged)}"
+    text = f"no topic in common with the judgements; {has}, the judgements {shorten_list(judged)}"
     return InputError.at("run.unjudged_topics", path, None, text)
 
 

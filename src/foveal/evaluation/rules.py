@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from foveal import spans
-from foveal.errors import InputError, Note, Problem, some
+from foveal.errors import InputError, Note, Problem, shorten_list
 from foveal.measures.alignment import Alignment, Bools, Gold
 from foveal.measures.measure import Measure, OverlapRule
 from foveal.model.judgements import Judgements
@@ -79,7 +79,7 @@ def describe_counts(counts: Counts) -> Iterator[str]:
     """
     for form, count in counts.items():
         if count:
-            values = (count,) if isinstance(count, int) else (len(count), some(count))
+            values = (count,) if isinstance(count, int) else (len(count), shorten_list(count))
             text = form.format(*values)
             yield Note(form.code, text) if isinstance(form, Note) else text
 
@@ -112,7 +112,7 @@ def find_overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
     reach = np.ones(len(run), dtype=np.int64)
     np.maximum.at(reach, run.first, run.end)
     ends = np.where(whole, reach[run.first], run.end)
-    start, end = spans.side_by_side(run.start, ends, run.first)
+    start, end = spans.put_on_axis(run.start, ends, run.first)
     if known.all() or run.xpath is None:
         return start, end, known
     from foveal.formats.xpaths import ELEMENT
@@ -134,7 +134,7 @@ def _find_shared_text(alignment: Alignment, *, repeats: bool = True) -> Broken:
         return _NOTHING
     start, end, known = find_overlap_extents(run.with_columns(end=alignment.end))
     rows = np.flatnonzero(known)
-    pieces = spans.newly_covered(start[rows], end[rows])
+    pieces = spans.find_new_text(start[rows], end[rows])
     new = np.bincount(pieces.owner, pieces.end - pieces.start, len(rows))
     order = rows[np.argsort(run.first[rows], kind="stable")]
     opens, closes = (
@@ -294,7 +294,7 @@ def _drop_past_end(alignment: Alignment) -> tuple[Alignment, int]:
 
 
 def _find_unknown_lengths(alignment: Alignment, most: int, unit: str) -> Broken:
-    """Find results whose length is not known, so that it cannot count against a limit."""
+    """Find results whose length is unknown, so that it cannot count against a limit."""
     rows = np.flatnonzero(~alignment.placed)
     return rows, (
         f"the length of this result of {alignment.run.doc[i]!r} is not known; the task allows "

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from foveal.errors import Note, some
+from foveal.errors import Note, shorten_list
 from foveal.measures.alignment import Bools
 from foveal.measures.measure import CURVE, Measure, Need
 from foveal.model.judgements import Judgements
@@ -24,7 +24,7 @@ def describe_unjudged(shares: Mapping[str, float]) -> Note:
         for share, run in sorted((share, run) for run, share in shares.items())
     ]
     text = f"unjudged results count as not relevant; judged@{TOP} on topics with results: "
-    return Note("run.unjudged", text + some(shown))
+    return Note("run.unjudged", text + shorten_list(shown))
 
 
 def describe_undefined(
@@ -41,10 +41,12 @@ def describe_undefined(
         by_topics.setdefault(named, []).append(measures[k])
     fate = "not averaged" if skipped else "counted as 0"
     for named, those in by_topics.items():
-        which = "all measures" if len(those) == len(measures) else some(list_measures(those))
+        which = (
+            "all measures" if len(those) == len(measures) else shorten_list(list_measures(those))
+        )
         of_answers = any(Need.ANSWERS in measure.needs for measure in those)
         why = "without a defined score" if of_answers else "with nothing relevant"
-        yield f"topics {why}, {fate} ({which}), {len(named)}: {some(named)}"
+        yield f"topics {why}, {fate} ({which}), {len(named)}: {shorten_list(named)}"
 
 
 def has_negative_judgements(judgements: Judgements) -> bool:
@@ -59,8 +61,8 @@ def has_negative_judgements(judgements: Judgements) -> bool:
 
 def explain_document_measures(measures: Sequence[Measure]) -> str:
     """Explain that P and R count documents, and name the measures that count text."""
-    shown = some([measure.label for measure in measures])
-    others = some([f"char{measure.name}@{measure.at}" for measure in measures])
+    shown = shorten_list([measure.label for measure in measures])
+    others = shorten_list([f"char{measure.name}@{measure.at}" for measure in measures])
     s = "s" if len(measures) == 1 else ""
     return f"{shown} count{s} documents, not text; {others} count{s} text"
 

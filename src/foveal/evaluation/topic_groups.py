@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from foveal.errors import InputError, Problem, UsageError, some
+from foveal.errors import InputError, Problem, UsageError, shorten_list
 from foveal.files.source import Source
 from foveal.measures import parse_measure
 from foveal.model.results import Results
@@ -91,10 +91,10 @@ def add_groups(results: Results, groups: Groups | str | Path) -> Results:
     given = {name: list(dict.fromkeys(topics)) for name, topics in named.items()}
     scored = {name: [t for t in results.topics if t in own] for name, own in given.items()}
     if not any(scored.values()):
-        known = some(sorted({topic for own in given.values() for topic in own}))
+        known = shorten_list(sorted({topic for own in given.values() for topic in own}))
         raise UsageError(
             f"no topic of --groups is scored; the groups have {known or 'none'}, the results "
-            f"{some(results.topics)}"
+            f"{shorten_list(results.topics)}"
         )
     others = sorted({t for own in given.values() for t in own}.difference(results.topics))
     members = {name: own for name, own in scored.items() if own}
@@ -105,7 +105,7 @@ def add_groups(results: Results, groups: Groups | str | Path) -> Results:
         "groups without a scored topic, left out": empty,
         f"groups with fewer than {FEWEST_TOPICS} topics, too few to say much": few,
     }
-    warnings = [f"{text}: {some(names)}" for text, names in notes.items() if names]
+    warnings = [f"{text}: {shorten_list(names)}" for text, names in notes.items() if names]
     labels, values, overall = list[str](), list[Floats](), list[Floats]()
     for k, label in enumerate(results.measures):
         labels.append(label)

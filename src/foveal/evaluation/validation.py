@@ -20,13 +20,13 @@ from foveal.evaluation.cas_filter import describe_unknown_tags
 from foveal.evaluation.presets import PRESETS, Preset, normalise_task
 from foveal.evaluation.rules import BY_DOCUMENT, Rule, align_alone, list_task_rules
 from foveal.files.source import Source, is_xml
-from foveal.formats import found_kind, parse_file, read_topics
+from foveal.formats import detect_kind, parse_file, read_topics
 from foveal.formats.inex_runs import find_repeated_topics
 from foveal.formats.lines import find_other_names, line_ranks, list_notes
 from foveal.formats.markup import read_markup
-from foveal.formats.objects import header_of
+from foveal.formats.objects import find_header
 from foveal.model import Run, Topics
-from foveal.nexi import CAS, NexiError, matches, parse, tags_of
+from foveal.nexi import CAS, NexiError, list_tags, matches, parse
 from foveal.spans import Ints
 
 Classes = tuple[frozenset[str], ...]
@@ -62,7 +62,7 @@ def validate(
         return [*error.problems]
     kind: str | None = None
     with suppress(InputError):  # the reader of runs reports what is wrong
-        kind = found_kind(source)
+        kind = detect_kind(source)
     if kind == "topics":
         return validate_topics(source, collection=collection, classes=classes)
     run, found = parse_file(source, "run", texts)
@@ -71,7 +71,7 @@ def validate(
     if run.answers is not None:
         return _sort(found + run.answers.list_problems(source.path))
     found += list_notes(run)
-    ranks, declared_at = run.rank, header_of(source)[1] or None
+    ranks, declared_at = run.rank, find_header(source)[1] or None
     if is_xml(source):
         markup = read_markup(source)
         found += find_repeated_topics(markup)
@@ -226,7 +226,7 @@ def find_off_target(
                 candidates.append((row, paths, f"{place} {verb} {paths[-1]},"))
         is_target: dict[tuple[tuple[str, ...], ...], bool] = {}
         for row, paths, beginning in candidates:
-            tags = tuple(map(tags_of, paths))
+            tags = tuple(map(list_tags, paths))
             if tags not in is_target:
                 is_target[tags] = any(matches(query.target, own, classes) for own in tags)
             if not is_target[tags]:

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from foveal.errors import FovealError, InputError, UsageError, counted, some
+from foveal.errors import FovealError, InputError, UsageError, plural, shorten_list
 from foveal.executors.processes import LostTaskError, Sharing, run_task
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ def connect(address: str, *, timeout: float = 10, wait: float = 60) -> Iterator[
             if package in _PACKAGES and side["packages"][package] != ours
         ]
         if wrong:
-            raise FovealError(f"{some(wrong, 3)}; install the same versions everywhere")
+            raise FovealError(f"{shorten_list(wrong, 3)}; install the same versions everywhere")
         yield Cluster(client, where)
 
 
@@ -115,9 +115,9 @@ class Cluster(Executor):
                 f"the Dask scheduler at {self.address} is gone; start again"
             ) from None
         except import_module("distributed").KilledWorker as killed:
-            workers = counted(killed.allowed_failures + 1, "Dask worker")
-            last = f"the last {killed.last_worker.address}; perhaps for want of memory"
-            raise LostTaskError.of_task(
+            workers = plural(killed.allowed_failures + 1, "Dask worker")
+            last = f"the last {killed.last_worker.address}; perhaps for lack of memory"
+            raise LostTaskError.from_task(
                 task, f"{workers} ended while at work on it, {last}"
             ) from None
         if error is None:

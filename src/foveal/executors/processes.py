@@ -34,7 +34,7 @@ class LostTaskError(FovealError):
     """A task that ended its worker each time it was tried."""
 
     @classmethod
-    def of_task(cls, task: Any, reason: str) -> LostTaskError:
+    def from_task(cls, task: Any, reason: str) -> LostTaskError:
         return cls(f"{getattr(task, 'label', None) or task}: given up, as {reason}")
 
 
@@ -89,7 +89,7 @@ def map_in_order(
                 yield wait_for(*calls.popleft())
     except futures.BrokenExecutor as error:
         raise FovealError(
-            "a worker was ended, perhaps for want of memory, and the executor cannot replace it"
+            "a worker was killed, perhaps for lack of memory, and the executor cannot replace it"
         ) from error
     finally:
         for future, _ in calls:
@@ -195,9 +195,9 @@ class Processes(Executor):
             if not isinstance(future.exception(), BrokenProcessPool):
                 return future.result()
         self.kill()
-        reason = ", perhaps for want of memory" if self._exit_code == -signal.SIGKILL else ""
+        reason = ", perhaps for lack of memory" if self._exit_code == -signal.SIGKILL else ""
         ended = f"{_ATTEMPTS} times (exit code {self._exit_code}{reason})"
-        raise LostTaskError.of_task(task, f"the process at work on it was ended {ended}")
+        raise LostTaskError.from_task(task, f"the process at work on it was ended {ended}")
 
 
 def _block_interrupts() -> None:

@@ -78,7 +78,7 @@ class Source:
 
     @classmethod
     def of(cls, given: str | Path | Source, **options: bool) -> Source:
-        """Return a source as it is, and that of a file opened with these options."""
+        """Return a source unchanged; open a path with these options."""
         return given if isinstance(given, Source) else cls.open(given, **options)
 
     @classmethod
@@ -375,5 +375,5 @@ def decompress(raw: Iterable[bytes], name: str, codec: str, limit: float = inf) 
             yield data
             rest, decoder = (decoder.unused_data, None) if decoder.eof else (b"", decoder)
     if decoder is not None:
-        text = f"the {codec} data break off here; the file is truncated"
+        text = f"the {codec} data end too early; the file is truncated"
         raise InputError.at("file.compression", name, lines + 1, text)

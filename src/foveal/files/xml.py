@@ -27,7 +27,7 @@ Closing = Callable[[str], object]  # a handler of closing tags or text
 
 
 class DocumentError(Exception):
-    """A document that cannot be read: what is wrong, with line and column where known."""
+    """A document that cannot be read: the error, with line and column where known."""
 
     def __init__(
         self, code: str, message: str, line: int | None = None, column: int | None = None

@@ -1,8 +1,7 @@
 """Read and write files: the table of formats, recognised by content, never only by the name.
 
 A module of `MODULES` lists its formats in `FORMATS`, and is imported when one of them is asked for.
-Another package adds formats by entry points of the group ``foveal.formats``, each of which loads a
-`Format`.
+Another package adds formats by entry points of the group ``foveal.formats``; each loads a `Format`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from foveal.errors import InputError, Problem, UsageError, counted
+from foveal.errors import InputError, Problem, UsageError, plural
 from foveal.files.source import STDIN, first_lines, is_xml, list_files
 from foveal.files.source import Source as Source
 from foveal.formats.rows import raise_problems
@@ -37,7 +36,7 @@ class Parsed(NamedTuple):
     content: Any
     problems: list[Problem]
 
-    def checked(self) -> Any:
+    def get_content(self) -> Any:
         """Return the content; raise all problems if there are any."""
         if self.problems:
             raise_problems(self.problems)
@@ -53,7 +52,7 @@ class Format:
     explanation: str  # a line that says what the format is, then the fields, as Markdown
     example: str  # a few lines that `parse` reads; none for binary formats
     sniff: Callable[[Source], bool]  # True if the file begins as this format does; never raises
-    # Bad lines become problems; an `InputError` is for files of which nothing can be read.
+    # Bad lines become problems; an `InputError` is for files that cannot be read at all.
     parse: Callable[..., Parsed]
     # Returns the content of a file, or of each file of a folder by name.
     write: Callable[[Any], str | bytes | dict[str, str]] | None = None
@@ -160,7 +159,7 @@ def _load_entry_points() -> list[Format]:
         except Exception as error:  # whatever another package's module raises
             raise UsageError(
                 f"the format of the entry point '{point.name} = {point.value}' ({GROUP}) cannot be "
-                f"loaded ({type(error).__name__}: {error}); mend or remove the package"
+                f"loaded ({type(error).__name__}: {error}); fix or remove the package"
             ) from None
         found.append(form)
     return found
@@ -177,12 +176,12 @@ def detect_format(source: Source, kind: Kind) -> Format:
     number, first = source.head
     if not number:
         raise _report_empty(source, kind)
-    if (other := found_kind(source)) is not None:
+    if (other := detect_kind(source)) is not None:
         found = f"this is a {other}" if other in ("run", "pool") else f"these are {other}"
     elif first.startswith(b"{"):
         return find_format("jsonl", kind)  # its parser names the bad line
     elif not is_xml(source):
-        found = f"{counted(len(head_fields(source)), 'field')} found"
+        found = f"{plural(len(head_fields(source)), 'field')} found"
     elif kind == "topics":
         return find_format("inex", kind)  # its parser names the elements
     else:
@@ -198,7 +197,7 @@ def _report_empty(source: Source, kind: str) -> InputError:
     return source.error(f"{kind}.empty", None, _EMPTY.get(kind, f"the {kind} are empty"))
 
 
-def found_kind(source: Source) -> Kind | None:
+def detect_kind(source: Source) -> Kind | None:
     """Return ``run``, ``judgements``, ``topics``, ``pool``, ``results`` or None."""
     return next((form.kind for form in list_formats() if form.sniff(source)), None)
 
@@ -214,9 +213,9 @@ def json_kind(source: Source) -> JsonKind | None:
         return None
     if _SAVED.match(source.data):
         return "results"
-    from foveal.formats.objects import header_of, loads
+    from foveal.formats.objects import find_header, loads
 
-    header, header_line = header_of(source)
+    header, header_line = find_header(source)
     for kind, names in JSON_FORMATS.items():
         if header.get("format") in names:
             return kind
@@ -255,7 +254,7 @@ def read_run(
     """
     if not isinstance(path, Source):
         path = Source.open(path, thorough=thorough, hashed=hashed)
-    run: Run = parse_file(path, "run", texts).checked()
+    run: Run = parse_file(path, "run", texts).get_content()
     return run
 
 
@@ -280,7 +279,7 @@ def read_judgements(
     parts = []
     for file in files:
         source = file if isinstance(file, Source) else Source.open(file, thorough=thorough)
-        parts.append(parse_file(source, "judgements", texts).checked())
+        parts.append(parse_file(source, "judgements", texts).get_content())
     return parts[0] if len(parts) == 1 else Judgements.merged(parts)
 
 
@@ -295,7 +294,7 @@ def read_topics(
 
     files = list_files(paths, "topics")
     sources = (Source.of(file, thorough=thorough).in_lines() for file in files)
-    return Topics.merged([detect_format(own, "topics").parse(own).checked() for own in sources])
+    return Topics.merged([detect_format(own, "topics").parse(own).get_content() for own in sources])
 
 
 def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = None) -> Parsed:
@@ -313,10 +312,10 @@ def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = Non
     return parsed
 
 
-def kind_of(path: str | Path | Source) -> str:
+def find_kind(path: str | Path | Source) -> str:
     """Return the kind of a file or of the first file of a directory: run, judgements or topics."""
     source = Source.of(list_files(path, "files")[0])
-    kind = found_kind(source.in_lines())
+    kind = detect_kind(source.in_lines())
     if kind is None:
         message = "not recognised; expected a run, judgements or topics"
         raise source.error("file.format", None, message)

@@ -182,7 +182,7 @@ def find_closest(text: str, quote: str) -> tuple[int, int]:
 
 def list_documents(source: Source) -> frozenset[str]:
     """Return the documents that answers cite."""
-    header_line = objects.header_of(source)[1]
+    header_line = objects.find_header(source)[1]
     frame = objects.tabulate_objects(source, _ANSWER, header_line).frame
     sentences = frame["answer"].explode().drop_nulls().struct.field("citations")
     return frozenset(sentences.explode().drop_nulls().struct.field("doc").drop_nulls())

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, Problem, Tally, some
+from foveal.errors import InputError, Problem, Tally, shorten_list
 from foveal.files.source import Source
 from foveal.formats import MAGIC, Format, Parsed, lazy_losses
 from foveal.formats.objects import GIVE_TEXTS, UNKNOWN_FIELD, to_codepoints
@@ -101,13 +101,13 @@ def parse_results(
     if "score" in optional and frame["score"].null_count():
         optional.remove("score")
         lines = frame.filter(pl.col("score").is_null())["line"]
-        notes = (Tally(unscored, len(lines), [lines.min()]), *notes)
+        notes = (Tally(describe_unscored, len(lines), [lines.min()]), *notes)
     columns = frame.select("topic", "doc", "start", "end", "line", *optional)
     run = Run.from_frame(columns, name=name, source=source.provenance, task=task, notes=notes)
     return Parsed(run, [*problems])
 
 
-def unscored(number: int, first: Sequence[int]) -> str:
+def describe_unscored(number: int, first: Sequence[int]) -> str:
     """Return the note that `number` results have no score where others have one."""
     note = f"results without a score, so that all scores are left out: {number}"
     return f"{note}, the first on line {min(first)}"
@@ -129,7 +129,7 @@ def parse_run(source: Source) -> Parsed:
     content = io.BytesIO(source.data)
     read = pl.read_ipc if source.data.startswith(b"ARROW1") else pl.read_parquet
     try:
-        with without_panics():
+        with catch_panics():
             frame = read(content)
     except (pl.exceptions.PanicException, pl.exceptions.PolarsError, OSError):
         message = "damaged Parquet or Arrow file: its columns cannot be decoded"
@@ -145,7 +145,7 @@ def parse_run(source: Source) -> Parsed:
     names = table.frame["run"].drop_nulls().unique().sort().to_list()
     parsed = parse_results(table, source, name=names[0] if names else source.stem)
     if len(names) > 1:
-        message = f"holds {len(names)} runs ({some(names)}); expected one"
+        message = f"holds {len(names)} runs ({shorten_list(names)}); expected one"
         return Parsed(None, [*parsed.problems, Problem("run.name", source.path, None, message)])
     if parsed.content is None:
         return parsed
@@ -175,7 +175,7 @@ def _cast_columns(frame: pl.DataFrame, source: Source) -> RowTable:
 
 
 @contextmanager
-def without_panics() -> Iterator[None]:
+def catch_panics() -> Iterator[None]:
     """Drop what is printed to standard error, where Polars prints a trace of a damaged file."""
     with _ALONE, Path(os.devnull).open("wb") as nothing, ExitStack() as stack:
         with suppress(OSError):  # no standard error

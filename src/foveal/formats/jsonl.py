@@ -68,13 +68,13 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
     run: Run | None = parsed.content
     if run is None:
         return parsed
-    notes, unread = run.notes, objects.unknown_fields(source, _RUN, header_line)
+    notes, unread = run.notes, objects.count_unknown_fields(source, _RUN, header_line)
     whole = run.line[(run.end < 0) & (run.start == 0)]
     if len(whole):
         # Fields that are not known may be the span of the first result that has none.
         first = int(whole.min())
         unknown = [name for name in _read_line(source, first) if name not in _RUN]
-        note = Tally(taken_whole, len(whole), [(first, unknown)])
+        note = Tally(describe_whole_documents, len(whole), [(first, unknown)])
         # The first such result of the file may be in another part of it.
         notes += (note,) if note or source.lines is not None else ()
     unread["texts of results"] = table.frame["text"].count()
@@ -89,8 +89,8 @@ def _read_line(source: Source, line: int) -> dict[str, Any]:
     return record
 
 
-def taken_whole(number: int, firsts: Sequence[tuple[int, list[str]]]) -> str:
-    """Return the note on `number` whole documents, the first of which has unknown fields."""
+def describe_whole_documents(number: int, firsts: Sequence[tuple[int, list[str]]]) -> str:
+    """Return the note on `number` whole documents; the first one has unknown fields."""
     line, unknown = min(firsts)
     if not unknown:
         return ""
@@ -107,7 +107,7 @@ def write_run(run: Run) -> str:
     return objects.write_objects("run", about, chain(frame.iter_rows(named=True), nothing))
 
 
-def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
+def find_needed_documents(source: Source, key: str) -> tuple[frozenset[str], bool]:
     """Return the documents whose texts a file needs, and True if it needs all documents.
 
     These are the documents of spans given by their text (`key` is ``text`` in runs, ``quote`` in
@@ -121,7 +121,7 @@ def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
         from foveal.formats.answers import list_documents
 
         return list_documents(source), False
-    header, header_line = objects.header_of(source)
+    header, header_line = objects.find_header(source)
     schema = _RUN if key == "text" else _JUDGEMENT | _SPAN
     frame = objects.tabulate_objects(source, schema, header_line).frame
     if key == "quote":
@@ -208,7 +208,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     # A line may be one quote, with the fields of a span.
     schema = _JUDGEMENT | (_SPAN if b'"quote"' in source.data else {})
     table = objects.tabulate_objects(source, schema, header_line)
-    unread = objects.unknown_fields(source, schema, header_line)
+    unread = objects.count_unknown_fields(source, schema, header_line)
     is_bare = _mark_bare_topics(source, table.frame)
     topics, given = table.frame["topic"].filter(is_bare), table.frame.filter(~is_bare)
     frame = _list_spans(given)
@@ -379,9 +379,9 @@ def _mark_bare_topics(source: Source, frame: pl.DataFrame) -> pl.Series:
     return bare
 
 
-def declared_whitespace(source: Source) -> str | None:
+def read_whitespace_rule(source: Source) -> str | None:
     """Return the rule for white space that the header declares."""
-    rule = objects.header_of(source)[0].get("whitespace")
+    rule = objects.find_header(source)[0].get("whitespace")
     return rule if rule in graded.WHITESPACE else None
 
 
@@ -479,7 +479,7 @@ there is no score. Header fields and their defaults: `run` (the stem of the file
 | `answerable` | `{"topic": "9", "answerable": false}` is a topic that no document answers: the \
 [right result](unanswerable.md) is none |
 | `assessor` | on the line or on a span; see [several assessors](evaluate.md#several-assessors) |
-| `elements` | assessed elements, instead of `spans` or beside them: `xpath` and the grades and \
+| `elements` | assessed elements, instead of or in addition to `spans`: `xpath` and the grades and \
 sizes of [their scale](#judgements-inex) |
 
 A span may carry `grade` (1 if absent; 0 is not relevant), `quote`, `prefix` and `suffix`, which can

@@ -26,7 +26,7 @@ from foveal.formats.rows import (
 )
 from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements, Run
-from foveal.spans import Ints, conflicts, side_by_side
+from foveal.spans import Ints, find_conflicts, put_on_axis
 
 GROUPED = Note(
     "run.grouping", "the lines of a topic are not together; they were grouped, their order kept"
@@ -170,12 +170,12 @@ _UNFIT = dict.fromkeys(("topic", "doc", "xpath"), r"^$|[\t\n\x0b\x0c\r ]")
 _UNFIT["topic"] += r"|^[#<{\x{feff}]"  # it opens the line: no comment, no JSON
 
 
-def one_word(name: str) -> str:
+def join_words(name: str) -> str:
     """Return a run's name without blanks, such as ``my_run``."""
     return re.sub(r"\s+", "_", name) or "run"
 
 
-def _as_lines(frame: pl.DataFrame, fields: Sequence[str | pl.Expr], path: str) -> str:
+def _format_lines(frame: pl.DataFrame, fields: Sequence[str | pl.Expr], path: str) -> str:
     """Return one line per row; refuse names that white space would split, from the file `path`."""
     for what in (field for field in fields if isinstance(field, str) and field in _UNFIT):
         unfit = frame[what].filter(frame[what].str.contains(_UNFIT[what]))
@@ -195,8 +195,8 @@ def _write_results(run: Run, *place: str | pl.Expr, absent: Any = False, what: s
         text = f"result has no {what}; this format needs one, a collection tells it (--collection)"
         raise InputError.at("write.unheld", run.source.path, int(run.line[absent][0]), text)
     score = pl.col("score") if run.score is not None else -pl.col("rank")
-    fields = ("topic", pl.lit("Q0"), "doc", "rank", score, pl.lit(one_word(run.name)), *place)
-    return _as_lines(run.to_frame(), fields, run.source.path)
+    fields = ("topic", pl.lit("Q0"), "doc", "rank", score, pl.lit(join_words(run.name)), *place)
+    return _format_lines(run.to_frame(), fields, run.source.path)
 
 
 # -- runs of passages and elements -----------------------------------------------------------------
@@ -291,7 +291,7 @@ def parse_document_run(source: Source) -> Parsed:
                 cut.append(at + 1)
         if cut:
             table = tabulate(replace(source, data=b"\n".join(rows)), _RUN_COLUMNS, _DOCUMENTS)
-            notes = (Tally(ignored_text, len(cut), [source.number(cut[0])]),)
+            notes = (Tally(describe_ignored_text, len(cut), [source.number(cut[0])]),)
     frame = table.frame
     topic = number_rows(frame["topic"]).number
     in_order = (topic[1:] > topic[:-1]) | mark_falling(topic, frame["score"].to_numpy())
@@ -300,7 +300,7 @@ def parse_document_run(source: Source) -> Parsed:
     return _make_run(source, table._replace(frame=frame), notes, start=_START, end=_NOWHERE)
 
 
-def ignored_text(number: int, first: Sequence[int]) -> str:
+def describe_ignored_text(number: int, first: Sequence[int]) -> str:
     """Return the note that `number` lines have text after the sixth field."""
     return (
         f"lines with ignored text after the sixth field: {number}, the first is line {min(first)}"
@@ -479,10 +479,10 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
 
 
 def _mark_overlaps(row: Ints, start: Ints, end: Ints, n: int) -> npt.NDArray[np.bool_]:
-    """Mark the rows, of `n`, of which two spans overlap."""
+    """Mark which of `n` rows have overlapping spans."""
     overlaps = np.zeros(n, dtype=bool)
     document = np.searchsorted(row, row)
-    overlaps[row[conflicts(*side_by_side(start, end, document))[1]]] = True
+    overlaps[row[find_conflicts(*put_on_axis(start, end, document))[1]]] = True
     return overlaps
 
 
@@ -507,7 +507,9 @@ def write_judgements(judgements: Judgements) -> str:
     frame = frame.join(joined, on="row", how="left", maintain_order="left")
     rest = pl.format(" {} {}", "bep", "passages")
     length = pl.concat_str("length", rest, ignore_nulls=True)
-    return _as_lines(frame, ("topic", pl.lit("Q0"), "doc", "declared", length), own.sources[0].path)
+    return _format_lines(
+        frame, ("topic", pl.lit("Q0"), "doc", "declared", length), own.sources[0].path
+    )
 
 
 def _tabulate_rows(judgements: Judgements, **columns: Any) -> pl.DataFrame:
@@ -539,7 +541,7 @@ def write_grades(judgements: Judgements) -> str:
     given = judgements.document_grade
     grade = judgements.relevant if given is None else given
     frame = _tabulate_rows(judgements, grade=grade.astype(np.int64))
-    return _as_lines(frame, ("topic", pl.lit("0"), "doc", "grade"), judgements.sources[0].path)
+    return _format_lines(frame, ("topic", pl.lit("0"), "doc", "grade"), judgements.sources[0].path)
 
 
 # -- formats ---------------------------------------------------------------------------------------

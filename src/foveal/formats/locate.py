@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from foveal.errors import Problem, UsageError, some
+from foveal.errors import Problem, UsageError, shorten_list
 from foveal.formats.objects import GIVE_TEXTS
 from foveal.formats.rows import MAX_OFFSET, raise_problems
 
@@ -83,7 +83,7 @@ class Normalised:
 
 
 def normalise(text: str) -> str:
-    """Return a text without white space around it, as it is searched for in normalised texts."""
+    """Return a text stripped and normalised, ready to search in normalised texts."""
     return str(Normalised(text).text).strip(" ")
 
 
@@ -218,7 +218,7 @@ class TextLocator:
             return docs[0]
         code, number = "span.not_found", "no document holds"
         if docs:
-            code, number = "span.ambiguous", f"several documents ({some(docs)}) hold"
+            code, number = "span.ambiguous", f"several documents ({shorten_list(docs)}) hold"
         shown = ", ".join(map(shorten_text, quotes))
         raise UnplacedSpanError(code, f"doc is missing, and {number} {shown}; give doc")
 
@@ -287,7 +287,7 @@ class TextLocator:
         elif not places:
             code, message = "span.not_found", f"{shown} not in document {doc!r}"
         else:
-            where = f"{len(places)} times, at {some([str(start) for start, _ in places])}"
+            where = f"{len(places)} times, at {shorten_list([str(start) for start, _ in places])}"
             code, message = "span.ambiguous", f"{shown} in document {doc!r} {where}; "
             message += "give start and end, or the prefix or suffix of a quote"
         raise UnplacedSpanError(code, message)

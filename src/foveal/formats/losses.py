@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from foveal.formats.inex_assessments import WITHOUT_GRADES
-from foveal.formats.lines import keeps_scores, one_word
+from foveal.formats.lines import join_words, keeps_scores
 from foveal.model import Judgements, Run, Topics
 
 
@@ -40,8 +40,8 @@ def run_losses(run: Run, keeps: str) -> list[str]:
     about = [name for name in run.header or {} if name != "result-type"]  # the results tell it, too
     if "header" not in held and about:
         losses.append(f"header of the submission: {', '.join(about)}")
-    if "name" not in held and one_word(run.name) != run.name:
-        losses.append(f"the name {run.name!r}, written as {one_word(run.name)!r}")
+    if "name" not in held and join_words(run.name) != run.name:
+        losses.append(f"the name {run.name!r}, written as {join_words(run.name)!r}")
     return losses
 
 

@@ -53,7 +53,7 @@ _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 # -- the header ------------------------------------------------------------------------------------
 
 
-def header_of(source: Source) -> tuple[dict[str, Any], int]:
+def find_header(source: Source) -> tuple[dict[str, Any], int]:
     """Return the header object and its line; an empty one on line 0 if the file has none."""
     number, line = source.head
     with suppress(ValueError):
@@ -65,7 +65,7 @@ def header_of(source: Source) -> tuple[dict[str, Any], int]:
 
 def read_header(source: Source, **allowed: Collection[str]) -> tuple[dict[str, Any], int]:
     """Return the header object and its line; refuse values that are not among those `allowed`."""
-    header, line = header_of(source)
+    header, line = find_header(source)
     expected = {
         name: " or ".join(values)
         for name, values in (_HEADER | allowed).items()
@@ -172,7 +172,7 @@ def _find_type(kind: Any) -> Any:
 # -- fields that no reader knows -------------------------------------------------------------------
 
 
-def unknown_fields(source: Source, known: Collection[str], header_line: int) -> Counter[str]:
+def count_unknown_fields(source: Source, known: Collection[str], header_line: int) -> Counter[str]:
     """Count the fields of objects that are not `known`, as losses list them.
 
     It takes as long as reading, and is done for thorough sources only.

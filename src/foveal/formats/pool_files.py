@@ -13,7 +13,7 @@ import polars as pl
 from foveal.files.atomic import write_file
 from foveal.files.source import Source
 from foveal.formats import JSON_FORMATS, Format, json_kind, parse_with
-from foveal.formats.objects import CODEPOINTS, OFFSETS, header_of, read_header, tabulate_objects
+from foveal.formats.objects import CODEPOINTS, OFFSETS, find_header, read_header, tabulate_objects
 from foveal.formats.rows import NAME_RULES, RULES, RowRule, list_offset_rules
 from foveal.lookup import sort_topics
 
@@ -122,8 +122,8 @@ def read_pool(path: str | Path | Source) -> Pool:
     (<Pool: 1 topics, 1 documents>, [2])
     """
     source = Source.of(path)
-    if not header_of(source)[0]:
-        message = f"this is no pool; expected a first line with format {FORMAT!r}"
+    if not find_header(source)[0]:
+        message = f"this is not a pool; expected a first line with format {FORMAT!r}"
         raise source.error("pool.format", None, message)
     header, line = read_header(source, format=(FORMAT,), **CODEPOINTS)
     pooled = header.get("pooled", UNITS[0])
@@ -137,7 +137,7 @@ def read_pool(path: str | Path | Source) -> Pool:
         f"a second {pooled} of document {{doc}} for topic {{topic}}; expected each once",
     )
     table = tabulate_objects(source, POOL_COLUMNS, line).check(source.path, [*_RULES, repeated])
-    entries = table.checked().frame.drop("line")
+    entries = table.require_valid().frame.drop("line")
     place = {topic: i for i, topic in enumerate(sort_topics(entries["topic"].to_list()))}
     entries = entries.sort(pl.col("topic").replace_strict(place, return_dtype=pl.Int64), "priority")
     known = ("type", "format", "version", "unit", "end", "pooled")

@@ -16,7 +16,7 @@ from foveal.model import Results
 _WORDS = {"None": "none", "True": "true", "False": "false"}
 
 
-def separated(header: Sequence[str], rows: Iterable[Sequence[object]], form: str) -> str:
+def format_separated(header: Sequence[str], rows: Iterable[Sequence[object]], form: str) -> str:
     r"""Return a table as tsv or csv, with numbers at full precision.
 
     A field that tsv cannot hold is refused.
@@ -46,7 +46,7 @@ def _no_formula(field: str) -> str:
 
 def _write_csv(results: Results, *, per_topic: bool) -> str:
     tidy = results.tidy(per_topic=per_topic)
-    return separated(tidy.columns, tidy.iter_rows(), "csv")
+    return format_separated(tidy.columns, tidy.iter_rows(), "csv")
 
 
 def _write_parquet(results: Results, *, per_topic: bool) -> bytes:

@@ -1,4 +1,4 @@
-"""Rows of files: rules that no row of any format may break, and the problems of those that do."""
+"""Rows of files: rules for the rows of every format, and the problems of rows that break them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class RowTable(NamedTuple):
     frame: pl.DataFrame
     problems: tuple[Problem, ...] = ()
 
-    def checked(self) -> RowTable:
+    def require_valid(self) -> RowTable:
         """Return the table; raise its problems in line order if there are any."""
         raise_problems(self.problems)
         return self

@@ -12,7 +12,12 @@ from foveal.errors import InputError, Problem
 from foveal.files.source import Source
 from foveal.formats import JSON_FORMATS, Format, json_kind, lazy_losses, parse_with
 from foveal.formats import markup as xml
-from foveal.formats.objects import read_header, tabulate_objects, unknown_fields, write_objects
+from foveal.formats.objects import (
+    count_unknown_fields,
+    read_header,
+    tabulate_objects,
+    write_objects,
+)
 from foveal.formats.rows import RESERVED, raise_problems
 from foveal.model import Topic, Topics
 from foveal.model.run import ALL
@@ -91,7 +96,7 @@ def read_json(source: Source) -> Topics:
         *_TEXTS[1:], *_DECLARED, id="topic", title=pl.coalesce("title", "query")
     ).to_dicts()
     topics = _make_topics(source, zip(frame["line"], records, strict=True), [*problems])
-    return replace(topics, unread=unknown_fields(source, names, header_line) or None)
+    return replace(topics, unread=count_unknown_fields(source, names, header_line) or None)
 
 
 def read_trec(source: Source) -> Topics:

@@ -85,7 +85,7 @@ def parse_run(source: Source) -> Parsed:
 
 def read_run(source: Source) -> Run:
     """Read a run of passages, whatever its first line looks like."""
-    run: Run = parse_run(source).checked()
+    run: Run = parse_run(source).get_content()
     if not len(run):
         raise source.error("run.empty", None, "the run is empty: it holds no result")
     return run

@@ -14,9 +14,9 @@ from foveal.measures.measure import (
     Parameter,
     all_measures,
     find_measure,
+    load_registry,
     parse_measure,
     parse_measures,
-    registered,
 )
 
 __all__ = [
@@ -27,9 +27,9 @@ __all__ = [
     "Parameter",
     "all_measures",
     "find_measure",
+    "load_registry",
     "parse_measure",
     "parse_measures",
-    "registered",
 ]
 
 

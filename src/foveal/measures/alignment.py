@@ -33,11 +33,11 @@ T = TypeVar("T")
 class Overlap(Enum):
     """A treatment of results that overlap earlier ones."""
 
-    AS_IT_IS = "as it is"
+    UNCHANGED = "unchanged"
     UNION = "only new text counts"
     DISJOINT = "results that overlap an earlier one dropped"
     FIRST_PER_DOCUMENT = "all but the first result of each document dropped"
-    COUNT_REPEATS = "as it is; an element returned again gains again"
+    COUNT_REPEATS = "unchanged; an element returned again gains again"
 
 
 class _WithCache:
@@ -198,7 +198,7 @@ class Alignment(_WithCache):
     the same run under another treatment of overlap.
     """
 
-    def __init__(self, run: Run, gold: Gold, overlap: Overlap = Overlap.AS_IT_IS) -> None:
+    def __init__(self, run: Run, gold: Gold, overlap: Overlap = Overlap.UNCHANGED) -> None:
         self._cache = {}
         known = np.array([topic in gold.topic_at for topic in run.topics], dtype=bool)
         self.unjudged_topics = [
@@ -310,7 +310,7 @@ class Alignment(_WithCache):
     @cached_property
     def axis(self) -> tuple[Ints, Ints]:
         """Start and end of each result on one axis, documents of all topics side by side."""
-        return spans.side_by_side(self.run.start, self.end, self.run.first)
+        return spans.put_on_axis(self.run.start, self.end, self.run.first)
 
     @property
     def overlap_axis(self) -> tuple[Ints, Ints]:
@@ -322,17 +322,17 @@ class Alignment(_WithCache):
     def conflicts(self) -> tuple[Ints, Ints]:
         """Pairs of results whose texts overlap: (earlier, later)."""
         run = self.run
-        if not len(run.documents.reopened_rows) and spans.all_apart(
+        if not len(run.documents.reopened_rows) and spans.are_apart(
             run.start, self.end, run.documents.number
         ):
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return spans.conflicts(*self.axis)
+        return spans.find_conflicts(*self.axis)
 
     @cached_property
     def pieces(self) -> spans.Pieces:
         """Newly covered text in rank order, in document offsets."""
         start, end = self.axis
-        pieces = spans.newly_covered(start, end)
+        pieces = spans.find_new_text(start, end)
         shift = (start - np.maximum(self.run.start, 0))[pieces.owner]
         return spans.Pieces(pieces.start - shift, pieces.end - shift, pieces.owner)
 
@@ -455,7 +455,7 @@ def find_disjoint(alignment: Alignment) -> Bools:
 
 
 class TopicView:
-    """The results of one topic in rank order, and what is relevant to it."""
+    """The results of one topic in rank order, and its relevant text."""
 
     # The parts of the alignment's arrays that belong to this topic.
     end: Ints
@@ -518,7 +518,7 @@ class TopicView:
 
     @cached_property
     def own_documents(self) -> slice:
-        """The documents of this topic, as a slice of those of the run."""
+        """The documents of this topic, as a slice of the run's documents."""
         if self.place is None:
             return slice(0, 0)
         return slice(*self.alignment.document_bounds[self.place : self.place + 2].tolist())

@@ -189,7 +189,7 @@ def _merge_snippets(alignment: Alignment, rank: int | None, more: int) -> tuple[
     end = 2 * alignment.end + more
     if rank is not None:
         end = np.where(rank_results(alignment) < rank, end, start)
-    placed, until = spans.side_by_side(start, end, run.documents.number)
+    placed, until = spans.put_on_axis(start, end, run.documents.number)
     merged, merged_end = spans.union(placed, until)
     real = np.flatnonzero(until > placed)
     member = np.searchsorted(merged, placed[real], side="right") - 1

@@ -376,7 +376,7 @@ def _bound_interpolated(measure: Measure, unjudged: Unjudged) -> ScoreBounds | N
 
 
 def _bound_constant(measure: Measure, unjudged: Unjudged) -> ScoreBounds:
-    """Return the scores of a measure for which it does not matter what is relevant."""
+    """Return the scores of a measure that does not depend on relevance."""
     scores = np.stack([measure.score_topics(own) for own in unjudged.alignments])
     return ScoreBounds(scores, scores, is_exact=True)
 

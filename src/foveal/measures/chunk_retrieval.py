@@ -225,7 +225,7 @@ class ChunkingPrecisionOmega(_ChunkingEvaluation):
         start = np.concatenate([topic.start[chunk], own.start[number]])
         end = np.concatenate([topic.end[chunk], own.end[number]])
         _, group = np.unique(np.concatenate([topic.row[chunk], row]), return_inverse=True)
-        start, end = spans.union(*spans.side_by_side(start, end, group))
+        start, end = spans.union(*spans.put_on_axis(start, end, group))
         return int(topic.new_rsize[: self.rank].sum()) / int((end - start).sum())
 
 

@@ -133,7 +133,7 @@ class Overcitation(_CitationMeasure):
 
 
 def share_retrieved(alignment: Alignment, *, relevant: bool) -> Floats:
-    """Return the share of the retrieved text that is cited, or of what is relevant of it."""
+    """Return the share of the retrieved text that is cited, or of its relevant part."""
     run, gold = alignment.run, alignment.gold
     assert run.retrieved is not None  # Need.RETRIEVED
     other = Alignment(run.retrieved, gold)
@@ -144,7 +144,7 @@ def share_retrieved(alignment: Alignment, *, relevant: bool) -> Floats:
     )
     doc = pl.concat([run.doc.gather(one.owner), other.run.doc.gather(two.owner)])
     start, end = (np.concatenate([one[at], two[at]]) for at in (0, 1))
-    low, high = spans.side_by_side(start, end, number_rows(topic, doc).number)
+    low, high = spans.put_on_axis(start, end, number_rows(topic, doc).number)
     n = len(one.start)
     order = n + np.argsort(low[n:])
     cited, found = spans.pair_overlaps(low[:n], high[:n], low[order], high[order])

@@ -176,7 +176,7 @@ def _list_greedily(row: Ints, weight: Floats, at: Ints, target: Ints, p: Floats)
 
 
 class ExpectedPrecision(_AtUnits, _BestListMeasure):
-    """How short the best list to a given recall is, relative to how far this list must be read.
+    """Length of the best list for a given recall, relative to the part of this list to be read.
 
     The rank at which a reader has seen enough targets is uncertain; the value is the expectation of
     the ratio of both lengths, 0 for readers who never see enough. Without ``@`` it is the mean over
@@ -223,7 +223,7 @@ class ExpectedPrecision(_AtUnits, _BestListMeasure):
 
 
 class ExpectedPrecisionAtRank(_BestListMeasure):
-    """How short the best list with the recall of the first k results is, relative to k.
+    """Length of the best list with the recall of the first k results, divided by k.
 
     With equal weights this is the expected number of targets seen by rank k over k, at most 1.
     """
@@ -277,7 +277,7 @@ def _cumulate(distributions: Floats, n: int) -> Floats:
 
 
 class PrecisionWithUserModel(_AtUnits):
-    """How often a result that the reader consults shows a target not seen before.
+    """Probability that a result the reader consults shows a target not seen before.
 
     The reader stops as soon as the wanted share of the targets has been seen, or at the end of the
     list. Without ``@`` it is the mean over 1, 2, ..., all targets.

@@ -86,7 +86,7 @@ def _find_evidence(
 
 
 def _read_pieces(topic: TopicView, limit: Limit) -> spans.Pieces:
-    """Return the new text in what is read of a topic within a budget."""
+    """Return the new text among the results read within a budget."""
     if topic.place is None:
         return topic.pieces
     read = int(topic.alignment.cached(readings, *limit).read[topic.place, 0])
@@ -97,8 +97,8 @@ def _read_pieces(topic: TopicView, limit: Limit) -> spans.Pieces:
     end = start + np.clip(read - (np.cumsum(size) - size), 0, size)
     head = topic.alignment.run.first[topic.slice][owner]
     head = np.searchsorted(np.unique(head), head)
-    left, right = spans.side_by_side(start, end, head)
-    pieces = spans.newly_covered(left, right)
+    left, right = spans.put_on_axis(start, end, head)
+    pieces = spans.find_new_text(left, right)
     shift = (left - np.maximum(start, 0))[pieces.owner]
     return spans.Pieces(pieces.start - shift, pieces.end - shift, owner[pieces.owner])
 
@@ -138,7 +138,7 @@ def _rank_passages(
 def find_covering(
     length: Ints, share: float, passage: Ints, result: Ints, size: Ints
 ) -> tuple[Ints, Ints]:
-    """Return the passages of which results cover `share`, and the result that completes each.
+    """Return the passages covered to `share` by results, and the result that completes each.
 
     `size` characters of a `passage` are first covered by a `result`.
 
@@ -161,7 +161,7 @@ def find_covering(
 
 
 class Answered(_Complete):
-    """Whether the results hold all that is needed to answer: 1 or 0.
+    """1 if the results hold all the text needed to answer, else 0.
 
     Judgements may say which spans belong together. A topic is answered when every passage of one
     of its evidence sets has been found, in whatever results and documents; another set would have

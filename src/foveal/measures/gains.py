@@ -182,11 +182,11 @@ def find_seen(alignment: Alignment) -> Seen:
             end = np.concatenate([end, own_end])[order]
     size, new_size, rsize, new_rsize = np.zeros((4, len(node)), dtype=np.int64)
     size[real] = end - start
-    if not neighbours_meet(start, end, row[real]) and spans.all_apart(start, end, row[real]):
+    if not neighbours_meet(start, end, row[real]) and spans.are_apart(start, end, row[real]):
         new_size[real] = size[real]
         return Seen(host, size, new_size, rsize, new_rsize)
     base = forest.base[row[real]]
-    pieces = spans.newly_covered(start + base, end + base)
+    pieces = spans.find_new_text(start + base, end + base)
     new = np.bincount(pieces.owner, pieces.end - pieces.start, len(real)).astype(np.int64)
     new_size[real] = new
     if forest.highlighted is not None:

@@ -303,7 +303,7 @@ class InterpolatedGeneralisedPrecision(InContext):
 
 
 class BestEntryPointDistance(Measure):
-    """How near the returned entry points are to the best entry points, over all of these.
+    """Mean proximity of the returned entry points to the best entry points.
 
     Set-based: order does not matter and documents without a best entry point cost nothing. The
     larger A, the less distance matters.

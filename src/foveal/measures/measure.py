@@ -457,7 +457,7 @@ _FORM = re.compile(
 
 
 @cache
-def registered() -> MappingProxyType[str, Measure]:
+def load_registry() -> MappingProxyType[str, Measure]:
     """Return all measures by name, with default parameters, in the order of listing.
 
     Measures of other packages come last.
@@ -472,7 +472,7 @@ def registered() -> MappingProxyType[str, Measure]:
 
 def all_measures() -> tuple[Measure, ...]:
     """Return every measure in the order of listing."""
-    return tuple(registered().values())
+    return tuple(load_registry().values())
 
 
 def _load_entry_points(points: Iterable[EntryPoint], own: Iterable[Measure]) -> list[Measure]:
@@ -490,7 +490,7 @@ def _load_entry_points(points: Iterable[EntryPoint], own: Iterable[Measure]) -> 
         except Exception as error:  # whatever another package raises
             raise UsageError(
                 f"the measure of the entry point {origin!r} ({GROUP}) cannot be used "
-                f"({type(error).__name__}: {error}); mend or remove the package that brings it"
+                f"({type(error).__name__}: {error}); fix or remove the package that brings it"
             ) from None
         taken |= dict.fromkeys((cls.name, *cls.aliases), origin)
         found.append(cls())

@@ -87,7 +87,7 @@ def parse_run(text: str) -> pl.DataFrame:
 def parse_answers(text: str) -> Run:
     """Parse the sentences of an answer and, after ``|``, the results that it was made from.
 
-    A sentence is ``-`` or lists its citations with commas. There is no document D4.
+    A sentence is ``-`` or lists its citations with commas. Document D4 does not exist.
 
     >>> run = parse_answers("D1:20-40,D2:0-50 - D4:0-9 | D1:0-100")
     >>> len(run), len(run.answers.citations), len(run.retrieved)
@@ -98,7 +98,7 @@ def parse_answers(text: str) -> Run:
     sentences = [{"citations": own.select("doc", "start", "end").to_dicts()} for own in cited]
     line = json.dumps({"topic": "toy", "answer": sentences})
     texts = {doc: "x" * judged["length"] for doc, judged in JUDGEMENTS["toy"].items()}
-    run: Run = answers.parse_answers(Source.of_text(line, "answers"), texts=texts).checked()
+    run: Run = answers.parse_answers(Source.of_text(line, "answers"), texts=texts).get_content()
     return run.with_columns(retrieved=Run.from_frame(parse_run(retrieved), name="retrieved"))
 
 

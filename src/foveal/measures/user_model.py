@@ -408,7 +408,7 @@ class UserModel(Measure):
         find_quantisation(vars(self)["quant"], gold.forest.assessed.scale)
         if self.navigation in ("bep", "t2i") and not gold.forest.complete:
             raise UsageError(
-                f"{self}: how far elements are apart only a collection tells (--collection); "
+                f"{self}: distances between elements need a collection (--collection); "
                 "behaviour=hierarchical and classic do without"
             )
 

@@ -70,7 +70,7 @@ class XCG(Measure):
     )
     formula_ = Choice(
         "inex2005|encyclopedia",
-        "overlap=on: a partly seen element is worth what is left of its parts, or "
+        "overlap=on: a partly seen element is worth the rest of its parts, or "
         "what its retrieved parts gained",
     )
     clamp = Flag(

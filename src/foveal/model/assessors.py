@@ -93,7 +93,7 @@ def _cover(start: Ints, end: Ints, group: Ints, needed: Ints) -> tuple[Ints, Int
     extent = np.zeros(len(needed), dtype=np.int64)
     np.maximum.at(extent, group, end)
     base = spans.lay_out(extent)
-    start, end = spans.at_least(start + base[group], end + base[group], needed[group])
+    start, end = spans.find_covered(start + base[group], end + base[group], needed[group])
     group = np.searchsorted(base, start, side="right") - 1
     return start - base[group], end - base[group], group
 

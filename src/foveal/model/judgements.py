@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, Problem, UsageError, counted
+from foveal.errors import InputError, Problem, UsageError, plural
 from foveal.files.source import Provenance
 from foveal.lookup import NumberedRows, gather, number_rows, sort_topics
 from foveal.model.run import UNKNOWN, Columns, FromFiles
@@ -179,7 +179,7 @@ class Judgements(Columns, FromFiles):
         if any(row["sets"] for row in rows):
             named = [own for row in rows for own in row["sets"] or [None] * len(row["spans"])]
             if len(named) != len(spans):
-                given = counted(len(named), "list")
+                given = plural(len(named), "list")
                 raise UsageError(f"{given} of sets for {len(spans)} spans; expected one each")
             named = [None if names is None else [*names] for names in named]
             sets = pl.Series(named, dtype=pl.List(pl.String))

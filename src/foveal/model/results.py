@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 import numpy as np
 import polars as pl
 
-from foveal.errors import UsageError, some
+from foveal.errors import UsageError, shorten_list
 from foveal.lookup import sort_topics
 from foveal.model.run import ALL, Locked
 from foveal.spans import Bools, Floats, Ints
@@ -338,7 +338,7 @@ def _format_column(values: Floats) -> list[str]:
 
 def _find(names: tuple[str, ...], name: str, what: str) -> int:
     if name not in names:
-        raise UsageError(f"no {what} {name!r} in the results; they hold {some(names)}")
+        raise UsageError(f"no {what} {name!r} in the results; they hold {shorten_list(names)}")
     return names.index(name)
 
 
@@ -353,10 +353,10 @@ def _list_differences(parts: Sequence[Results]) -> list[str]:
                 if all(found) and (found or kind == "collection"):
                     settings[kind] = ",".join(sorted(found))
             for what, value in settings.items():
-                groups.setdefault(what, {}).setdefault(value, {})[some(part.runs)] = None
+                groups.setdefault(what, {}).setdefault(value, {})[shorten_list(part.runs)] = None
     return [
         f"results scored with different {what.removesuffix('s')}s: "
-        + "; ".join(some(tuple(runs)) for runs in by_value.values())
+        + "; ".join(shorten_list(tuple(runs)) for runs in by_value.values())
         for what, by_value in groups.items()
         if len(by_value) > 1
     ]

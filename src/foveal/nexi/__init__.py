@@ -1,6 +1,6 @@
 """The query language of INEX: parser, printer and matcher."""
 
-from foveal.nexi.matching import IEEE_CLASSES, matches, tags_of
+from foveal.nexi.matching import IEEE_CLASSES, list_tags, matches
 from foveal.nexi.parser import NexiError, parse
 from foveal.nexi.query import CAS, CO, About, And, Compare, Or, Part, Path, Query, Step, Term
 
@@ -18,7 +18,7 @@ __all__ = [
     "Query",
     "Step",
     "Term",
+    "list_tags",
     "matches",
     "parse",
-    "tags_of",
 ]

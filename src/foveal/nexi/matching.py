@@ -17,10 +17,10 @@ IEEE_CLASSES: tuple[frozenset[str], ...] = (
 """Tags that the IEEE collection uses for one thing: sections, and paragraphs."""
 
 
-def tags_of(xpath: str) -> tuple[str, ...]:
+def list_tags(xpath: str) -> tuple[str, ...]:
     """Return the tags of an XPath, without ordinals.
 
-    >>> tags_of("/article[1]/bdy[1]/sec[2]")
+    >>> list_tags("/article[1]/bdy[1]/sec[2]")
     ('article', 'bdy', 'sec')
     """
     return tuple(step.partition("[")[0] for step in xpath.strip("/").split("/"))

@@ -29,7 +29,7 @@ from foveal.lookup import number_rows
 from foveal.model import Judgements, Topics
 from foveal.nexi import CAS, About, And, Compare, NexiError, Or, Part, Path, Query, Term
 from foveal.nexi.query import Clause, locate_leaves
-from foveal.recall.forest import scale_of
+from foveal.recall.forest import find_scale
 from foveal.spans import Ints
 
 INTERPRETATIONS = ("VV", "SV", "VS", "SS")
@@ -107,7 +107,7 @@ def select_elements(
         first = numbered.first_rows
         pairs = zip(judgements.topic[row[first]].tolist(), tags.gather(first), strict=True)
         found = [
-            _matches(queries[judgements.topics[topic]].target, nexi.tags_of(own), groups)
+            _matches(queries[judgements.topics[topic]].target, nexi.list_tags(own), groups)
             for topic, own in pairs
         ]
         keep &= np.array(found, dtype=bool)[numbered.number]
@@ -287,7 +287,7 @@ def _list_relevant(support: Judgements) -> dict[str, Elements]:
             f"the support judgements ({support.sources[0].path}) hold no assessed elements; "
             "expected elements with grades or sizes"
         )
-    elements = support.elements.filter(mark_positive(support.elements, scale_of(support)))
+    elements = support.elements.filter(mark_positive(support.elements, find_scale(support)))
     row = elements["row"].to_numpy()
     found: dict[str, Elements] = {}
     columns = (support.topic[row].tolist(), support.doc.gather(row))
@@ -320,7 +320,7 @@ def _find_satisfied(
             compared.setdefault(doc, set()).update(paths)
 
     def wants(paths: set[Path], xpath: str) -> bool:
-        return any(_matches(path, nexi.tags_of(xpath), groups) for path in paths)
+        return any(_matches(path, nexi.list_tags(xpath), groups) for path in paths)
 
     wanted = {doc: partial(wants, paths) for doc, paths in compared.items()}
     read = [*texts(wanted)] if texts is not None and wanted else []
@@ -350,7 +350,7 @@ def _find_documents(
         found: Elements = set()
         for doc, xpath in elements:
             steps = xpath.split("/")
-            tags = nexi.tags_of(xpath)
+            tags = nexi.list_tags(xpath)
             for depth in range(len(steps) - 1):
                 if _matches(path, tags[depth:], groups):
                     found.add((doc, "/".join(steps[: depth + 1])))

@@ -167,7 +167,7 @@ def find_quantisation(name: str, scale: str) -> Quantisation:
 # -- trees -----------------------------------------------------------------------------------------
 
 
-def scale_of(judgements: Judgements) -> str:
+def find_scale(judgements: Judgements) -> str:
     """Return the scale of the assessed elements: as declared, else by the grades they carry."""
     declared = (judgements.header or {}).get("scale")
     if declared is not None:
@@ -231,7 +231,7 @@ class Forest:
             np.maximum.at(extent, row, end)
             base = spans.lay_out(extent)
             highlighted = spans.Coverage(end - own + base[row], end + base[row])
-        grades = _read_grades(scale_of(judgements), listed, at, size, rsize)
+        grades = _read_grades(find_scale(judgements), listed, at, size, rsize)
         size = np.where((size < 0) & known, end - start, size)
         tree = (row, paths, path, parent, start, end, size, rsize, grades)
         return cls(*tree, base, highlighted, find, np.ones(len(row), dtype=bool))
@@ -293,7 +293,7 @@ class Forest:
             own_rsize = listed["rsize"].fill_null(UNKNOWN).to_numpy()
             stated = (own_size >= 0) & (own_rsize >= 0)
             size[at[stated]], rsize[at[stated]] = own_size[stated], own_rsize[stated]
-        grades = _read_grades(scale_of(judgements), listed, at, size, rsize)
+        grades = _read_grades(find_scale(judgements), listed, at, size, rsize)
         tree = (row, paths, path, parent, start, end, size, rsize, grades)
         counting = np.ones(len(row), dtype=bool)
         return cls(*tree, base, highlighted, find, counting, complete=True)

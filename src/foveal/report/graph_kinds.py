@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from foveal.errors import UsageError, some
+from foveal.errors import UsageError, shorten_list
 from foveal.evaluation.preparation import AlignedRun
 from foveal.evaluation.presets import find_preset
 from foveal.measures import Measure, find_measure, parse_measure, parse_measures
@@ -130,7 +130,7 @@ class GraphKind:
         values, of = results.overall, "mean over topics"
         if topic is not None:
             if topic not in results.topics:
-                held = some(results.topics)
+                held = shorten_list(results.topics)
                 raise UsageError(f"no topic {topic!r} in the results; they hold {held}")
             values, of = results.values[:, results.topics.index(topic)], f"topic {topic}"
         found = []
@@ -224,7 +224,7 @@ def draw_topics(results: Results, label: str) -> Graph:
 def draw_differences(results: Results, label: str) -> Graph:
     """Draw the differences of two runs by topic, the largest first."""
     if len(results.runs) != 2:
-        given = f"{len(results.runs)} given: {some(results.runs)}"
+        given = f"{len(results.runs)} given: {shorten_list(results.runs)}"
         raise UsageError(f"the graph differences is of two runs; {given}")
     one, other = results.runs
     first, second = results.values[:, :, results.measures.index(label)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from foveal.analysis.score_tables import tabulate_bounds, tabulate_scores
 from foveal.errors import UsageError
-from foveal.formats.result_files import DATA_FORMATS, separated
+from foveal.formats.result_files import DATA_FORMATS, format_separated
 from foveal.model import Results
 from foveal.model.result_object import Result, to_json_line
 from foveal.model.tables import TABLE_FORMATS, format_tables
@@ -69,7 +69,9 @@ def render(
         return result.to_json()
     rows = list(result.rows(**{n: v for n, v in shown.items() if n in of_rows}))
     if form in ("tsv", "csv"):
-        return separated(list(rows[0]) if rows else [], (list(r.values()) for r in rows), form)
+        return format_separated(
+            list(rows[0]) if rows else [], (list(r.values()) for r in rows), form
+        )
     if form == "jsonl":
         return "".join(f"{to_json_line(row)}\n" for row in rows)
     import polars as pl

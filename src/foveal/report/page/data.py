@@ -19,7 +19,7 @@ from foveal.analysis.pairs import Pairs, TestSettings
 from foveal.analysis.score_matrix import compute_ranking_scores, parse_label, round_noise
 from foveal.analysis.score_tables import tabulate_scores
 from foveal.analysis.significance import letters, rank_intervals
-from foveal.errors import counted
+from foveal.errors import plural
 from foveal.evaluation.evaluation import Evaluation, RunLike, Scores
 from foveal.measures import Measure, parse_measure
 from foveal.measures.xcg import Curves
@@ -295,7 +295,7 @@ def answer(results: Results, pairs: Pairs | None, label: str) -> dict[str, Any]:
         order = np.argsort(np.where(np.isnan(means), np.inf, -sign * means), kind="stable")
         topics = int(results.averaged[order[0], column])
     best, *others = [f"{results.runs[i]} ({means[i]:.4f})" for i in order.tolist()]
-    text = f"By {label}, over {counted(topics, 'topic')}, {best}"
+    text = f"By {label}, over {plural(topics, 'topic')}, {best}"
     if not others:
         text += " is the only run."
     elif pairs is None or not tested:

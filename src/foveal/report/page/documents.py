@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from foveal.assess.documents import parsed_elements
+from foveal.assess.documents import make_elements
 from foveal.assess.rendering import keep_attributes, lay_out
 from foveal.collection import Markup, SourceTexts
-from foveal.errors import InputError, some
+from foveal.errors import InputError, shorten_list
 from foveal.measures.alignment import Alignment, Gold
 from foveal.model import Judgements
 from foveal.spans import Bools, Ints
@@ -146,7 +146,8 @@ def document_views(
             "each": each,
             "left_out": candidates - len(shown),
             "has_source": texts is not None,
-            "notes": [f"texts of another length than judged, not shown: {some(odd)}"] * bool(odd),
+            "notes": [f"texts of another length than judged, not shown: {shorten_list(odd)}"]
+            * bool(odd),
         }
         data["without_text"] = len({own["doc"] for own in shown}) - len(data["texts"])
         data["is_cut"] = any(len(own["parts"]) > 2 for own in data["texts"].values())
@@ -250,7 +251,7 @@ def _read_texts(
         reason = f"document {odd[0]!r} has another length than the document that was judged"
         raise InputError.at("collection.length", str(texts.source), None, reason)
     return {
-        doc: (text, lay_out(parsed_elements(markup[doc]), text))
+        doc: (text, lay_out(make_elements(markup[doc]), text))
         for doc, text in found.items()
         if doc not in odd
     }, odd
