@@ -34,7 +34,7 @@ from foveal import FovealError, read_judgements, read_run, write_judgements, wri
 from foveal.collection import Collection, Element, build_index
 from foveal.evaluation.conversion import name_passages
 from foveal.files.source import Source
-from foveal.nexi import CAS, About, And, Or, matches, parse, tags_of
+from foveal.nexi import CAS, About, And, Or, list_tags, matches, parse
 from foveal.nexi import Path as Steps
 from foveal.nexi.query import Clause
 
@@ -81,7 +81,7 @@ def read_documents(folder: Path, collection: Collection) -> dict[str, Document]:
 
 def is_too_small(element: Element) -> bool:
     """Whether an element says too little to stand alone."""
-    return tags_of(element.xpath)[-1] in SMALL_TAGS or element.end - element.start < TOO_SMALL
+    return list_tags(element.xpath)[-1] in SMALL_TAGS or element.end - element.start < TOO_SMALL
 
 
 # -- judgements ----------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ class Unit(NamedTuple):
     @property
     def tags(self) -> tuple[str, ...]:
         """The tags from the root down to the element."""
-        return tags_of(self.xpath)
+        return list_tags(self.xpath)
 
     def overlaps(self, other: Unit) -> bool:
         """Whether both share text."""
