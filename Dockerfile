@@ -4,6 +4,7 @@ WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
 COPY examples/crossings ./examples/crossings
+COPY examples/handbook ./examples/handbook
 RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels /source
 
 FROM python:3.13-slim

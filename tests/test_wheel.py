@@ -84,4 +84,4 @@ def test_version_without_the_heavy_parts(clean: Path, tmp_path: Path) -> None:
 def test_the_wheel_brings_the_campaign_of_the_demo(clean: Path, tmp_path: Path) -> None:
     shown = _run(clean / "foveal", "demo", "--no-open", cwd=tmp_path)
     assert "The report is foveal-demo/crossings/report.html" in shown
-    assert (tmp_path / "foveal-demo" / "report.html").stat().st_size
+    assert (tmp_path / "foveal-demo" / "crossings" / "report.html").stat().st_size

@@ -27,7 +27,7 @@ from foveal.model import Judgements, Results, Run
 from foveal.report.drawing import PALETTE
 from foveal.report.page import _SCRIPTS, LARGEST, report_page
 from foveal.report.page.data import answer, pack, scaled
-from foveal.report.page.documents import document_views
+from foveal.report.page.document_views import document_views
 
 ROOT = Path(__file__).resolve().parents[2]
 CAMPAIGN = ROOT / "examples" / "crossings"

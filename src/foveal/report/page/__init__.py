@@ -37,7 +37,7 @@ from foveal.model import Judgements, Results
 from foveal.model.graphs import Graph
 from foveal.report.graph_kinds import GRAPHS, GraphKind, gain_graph, gain_measures
 from foveal.report.page.data import collect, direction, profile_run
-from foveal.report.page.documents import document_views
+from foveal.report.page.document_views import document_views
 
 _CURVES = 12
 """Largest number of graphs of curves in a page."""

@@ -26,7 +26,7 @@ from foveal.measures.xcg import Curves
 from foveal.model import Judgements, Results, Topics
 from foveal.model.graphs import Graph
 from foveal.report.graph_kinds import cumulate_gains
-from foveal.report.page.documents import select_results
+from foveal.report.page.document_views import select_results
 from foveal.spans import Floats
 
 # -- runs --------------------------------------------------------------------------------------
