@@ -149,7 +149,7 @@ def test_topics_are_assigned_and_taken_back(made: Assess) -> None:
     assert made.done("assign", "c", "--each", "3").err == "assignments given: 2\n"
     for args, said in (
         (("--each", "4"), "but there are 3"),
-        ((), "to whom?"),
+        ((), "no assessor given"),
         (("--assessor", "eve"), "no user 'eve'"),
         (("--assessor", "ann", "--topic", "9"), "no topic '9'"),
         (("--each", "1", "--remove"), "give one of them"),
@@ -230,7 +230,7 @@ def test_one_of_several_assessors_is_chosen_for_an_import(made: Assess) -> None:
     made.done("export", "c", "-o", "j.jsonl")
     assert "choose one" in made.refused("import", "c", "j.jsonl", "--final")[0]
     made.done("import", "c", "j.jsonl", "--final", "--from", "ann")
-    assert "whose" in made.refused("import", "c", "j.jsonl")[0]
+    assert "owner" in made.refused("import", "c", "j.jsonl")[0]
 
 
 # -- status and backup ----------------------------------------------------------------------------

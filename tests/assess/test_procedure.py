@@ -69,7 +69,7 @@ def test_2006_wants_an_entry_point_with_relevant_text_and_only_then() -> None:
     assert list_missing("2006", State(), ARTICLE) == []
     assert list_missing("2006", State(((3, 9),), 50), ARTICLE) == []
     (lacking,) = list_missing("2006", State(((3, 9),)), ARTICLE)
-    assert "no best entry point" in lacking.reason
+    assert "best entry point is missing" in lacking.reason
     (lacking,) = list_missing("2006", State(bep=3), ARTICLE)
     assert "no relevant text" in lacking.reason
 

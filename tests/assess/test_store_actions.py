@@ -121,9 +121,9 @@ def test_the_clock_of_a_page_is_noted_and_must_be_one(campaign: Campaign) -> Non
 
 def test_what_is_not_complete_is_not_validated(campaign: Campaign) -> None:
     act(campaign, Highlight(3, 9))
-    with pytest.raises(RefusedError, match=r"cannot be validated: .* no best entry point"):
+    with pytest.raises(RefusedError, match=r"cannot be validated: .* best entry point is missing"):
         act(campaign, Validate())
-    with pytest.raises(RefusedError, match="no best entry point"):
+    with pytest.raises(RefusedError, match="best entry point is missing"):
         act(campaign, Replace(state=State(((1, 2),), validated=True)))
     act(campaign, EntryPoint(4))
     assert act(campaign, Validate()).state.validated

@@ -234,7 +234,7 @@ def test_quantisations_and_distances_that_the_judgements_cannot_tell_are_refused
     gold = Gold(truth, forest=Forest.from_assessments(truth))
     with pytest.raises(UsageError, match="quant=sog is a function of the scale of 2003"):
         parse_measure("EPRUM(targets=ideal,quant=sog)").check_gold(gold)
-    with pytest.raises(UsageError, match="only a collection tells"):
+    with pytest.raises(UsageError, match="need a collection"):
         parse_measure("PRUM(targets=ideal,behaviour=t2i)").check_gold(gold)
     parse_measure("PRUM(targets=ideal)").check_gold(gold)
     parse_measure("EPRUM(quant=sog)").check_gold(gold)  # entry points have no quantisation
