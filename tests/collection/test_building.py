@@ -57,6 +57,13 @@ def built(source: Path, **options: object) -> dict[str, int]:
 # -- sources --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["empty.xml", "empty.jsonl"])
+def test_an_empty_file_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(InputError):
+        build_index(tmp_path / name, tmp_path / "index")
+
+
 def test_a_directory(tmp_path: Path) -> None:
     assert built(write_directory(tmp_path / "d", FILES | IGNORED)) == NAMES
 

@@ -122,6 +122,12 @@ def test_json_without_meta_is_read(results: Results) -> None:
     assert Results.from_json(json.dumps(saved)).tidy().equals(results.tidy())
 
 
+def test_a_name_of_half_a_surrogate_pair_is_refused(results: Results) -> None:
+    saved = results.to_json().replace('"a"', '"\\ud800"')
+    with pytest.raises(ValueError, match="surrogate"):
+        Results.from_json(saved)
+
+
 names = st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=3, unique=True)
 values = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 

@@ -556,3 +556,10 @@ def test_data_reads_back_in_full(graph: Graph) -> None:
         assert [x for x, _ in rows] == line.x.tolist()
         for (_, y), expected in zip(rows, line.y.tolist(), strict=True):
             assert y == expected or (isnan(y) and isnan(expected))
+
+
+def test_points_without_a_place_have_no_name() -> None:
+    graph = replace(
+        all_graphs()[0], lines=(Line(np.array([np.nan, 0.0]), np.array([0.5, 0.5]), "a"),)
+    )
+    assert [isnan(x) for x, _ in blocks(gnuplot([graph]))[0]] == [True, False]

@@ -199,13 +199,13 @@ class DocumentSource:
             if self._form != "tar":
                 stream = _expand(raw, self.path)
                 name = self.path.name if stream is raw else self.path.stem
-                yield name, self._form, stream, lambda: raw.tell() / self.size
+                yield name, self._form, stream, lambda: raw.tell() / max(self.size, 1)
                 return
             with tarfile.open(fileobj=_expand(raw, self.path), mode="r|") as archive:
                 for entry in archive:
                     content = archive.extractfile(entry) if entry.isfile() else None
                     if content is not None:
-                        yield entry.name, None, content, lambda: raw.tell() / self.size
+                        yield entry.name, None, content, lambda: raw.tell() / max(self.size, 1)
                     elif not entry.isdir():
                         self.passed_over["no files"] += 1
 

@@ -204,6 +204,10 @@ class Results(Locked):
         except msgspec.ValidationError as error:
             raise ValueError(str(error)) from None
         rows = saved["results"]
+        try:
+            "".join({row[name] for row in rows for name in ("run", "topic", "measure")}).encode()
+        except UnicodeEncodeError:
+            raise ValueError("a name holds half of a surrogate pair; expected Unicode") from None
         meta = saved.get("meta", {})
         results = cls.from_tidy(
             [(r["run"], r["topic"], r["measure"], r["value"]) for r in rows], meta

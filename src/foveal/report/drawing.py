@@ -145,7 +145,7 @@ def gnuplot(graphs: Sequence[Graph | Matrix]) -> str:
             rows = [f"# {_clean(text)}" for text in texts]
             for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True):
                 names = graph.x.names
-                is_named = x == int(x) and 0 <= x < len(names)
+                is_named = 0 <= x < len(names) and x == int(x)
                 named = f"  # {_clean(names[int(x)])}" if is_named else ""
                 rows.append(f"{x!r:<20} {'NaN' if isnan(y) else repr(y)}{named}")
             blocks.append("\n".join(rows))
