@@ -560,6 +560,6 @@ def test_data_reads_back_in_full(graph: Graph) -> None:
 
 def test_points_without_a_place_have_no_name() -> None:
     graph = replace(
-        all_graphs()[0], lines=(Line(np.array([np.nan, 0.0]), np.array([0.5, 0.5]), "a"),)
+        all_graphs()[0], lines=(Line("a", np.array([np.nan, 0.0]), np.array([0.5, 0.5])),)
     )
     assert [isnan(x) for x, _ in blocks(gnuplot([graph]))[0]] == [True, False]
